@@ -73,6 +73,15 @@ func hvLong(b []byte) (int64, int, error) {
 	return v, 1 + n, nil
 }
 
+// HVLong1 decodes the one-byte form alone; ok is false when b is empty or holds a longer form. The compiler inlines it,
+// which it does not do for HVLong, so that loops over short lengths try it first.
+func HVLong1(b []byte) (v int64, ok bool) {
+	if len(b) == 0 || int8(b[0]) < -112 {
+		return 0, false
+	}
+	return int64(int8(b[0])), true
+}
+
 // HVInt decodes an HVLong whose value must fit 32 bits, as Hadoop demands.
 func HVInt(b []byte) (v, n int, err error) {
 	if len(b) > 0 && int8(b[0]) >= -112 {

@@ -80,6 +80,14 @@ func tvLong(b []byte) (int64, int, error) {
 	return high<<(8*n) | int64(low), 1 + n, nil
 }
 
+// TVLong1 decodes the one-byte form alone, inlined; ok is false when b is empty or holds a longer form.
+func TVLong1(b []byte) (v int64, ok bool) {
+	if len(b) == 0 || int8(b[0]) < -32 {
+		return 0, false
+	}
+	return int64(int8(b[0])), true
+}
+
 // AppendTVInt appends v, which must fit 32 bits, as a TVLong.
 func AppendTVInt(dst []byte, v int) []byte { return AppendTVLong(dst, int64(v)) }
 
