@@ -1,0 +1,336 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	fileMode fs.FileMode = 0o600
+	dirMode  fs.FileMode = 0o700
+)
+
+// dirFS is the machine's file system below one directory. os.Root keeps every call inside it, whatever is exchanged
+// meanwhile; on top of that, links are refused even when they lead to a place inside.
+type dirFS struct {
+	root *os.Root
+	path string // as the user gave it
+}
+
+// Dir opens the tree below an existing directory. The path itself may lead through symbolic links.
+func Dir(path string) (FS, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	return &dirFS{root: root, path: path}, nil
+}
+
+// Close frees the handle of the directory.
+func (d *dirFS) Close() error { return d.root.Close() }
+
+// show is the path to print for a name.
+func (d *dirFS) show(name string) string {
+	switch {
+	case name == ".":
+		return d.path
+	case d.path == ".":
+		return name
+	case strings.HasSuffix(d.path, "/"):
+		return d.path + name
+	}
+	return d.path + "/" + name
+}
+
+// check refuses invalid names and names that lead through a link.
+func (d *dirFS) check(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	for dir := range parents(name) {
+		info, err := d.root.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return errLink
+		}
+		if !info.IsDir() {
+			return syscall.ENOTDIR
+		}
+	}
+	return nil
+}
+
+// checkFile is check for what must be below the root.
+func (d *dirFS) checkFile(name string) error {
+	if err := checkFileName(name); err != nil {
+		return err
+	}
+	return d.check(name)
+}
+
+func (d *dirFS) Create(name string) (File, error) {
+	f, err := d.create(name, os.O_WRONLY)
+	if err != nil {
+		return nil, pathError("create", d.show(name), err)
+	}
+	return &dirFile{f: f, path: d.show(name), writing: true}, nil
+}
+
+func (d *dirFS) create(name string, access int) (*os.File, error) {
+	if err := d.checkFile(name); err != nil {
+		return nil, err
+	}
+	f, err := d.root.OpenFile(name, access|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := setMode(f); err != nil {
+		return nil, errors.Join(err, f.Close(), d.root.Remove(name))
+	}
+	return f, nil
+}
+
+// setMode undoes what the umask took away.
+func setMode(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Mode().Perm() == fileMode {
+		return err
+	}
+	return f.Chmod(fileMode)
+}
+
+func (d *dirFS) Open(name string) (File, error) {
+	f, err := d.open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, pathError("open", d.show(name), err)
+	}
+	return &dirFile{f: f, path: d.show(name)}, nil
+}
+
+// open opens an existing regular file. What was opened is compared with what the name stood for just before, so that a
+// link put there in between is noticed; since a rename over the name looks the same, it tries a few times.
+func (d *dirFS) open(name string, access int) (*os.File, error) {
+	if err := d.checkFile(name); err != nil {
+		return nil, err
+	}
+	for range 10 {
+		before, err := d.root.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkRegular(before); err != nil {
+			return nil, err
+		}
+		// Without O_NONBLOCK a pipe put there in between would hang the call.
+		f, err := d.root.OpenFile(name, access|unix.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, err
+		}
+		after, err := f.Stat()
+		if err == nil && os.SameFile(before, after) {
+			return f, nil
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errSwapped
+}
+
+func checkRegular(info fs.FileInfo) error {
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return syscall.EISDIR
+	case info.Mode()&fs.ModeSymlink != 0:
+		return errLink
+	}
+	return errNotFile
+}
+
+func (d *dirFS) Rename(from, to string) error {
+	err := d.checkFile(from)
+	if err == nil {
+		err = d.checkFile(to)
+	}
+	if err == nil {
+		err = d.root.Rename(from, to)
+	}
+	if err != nil {
+		return linkError("rename", d.show(from), d.show(to), err)
+	}
+	return nil
+}
+
+func (d *dirFS) Remove(name string) error {
+	err := d.checkFile(name)
+	if err == nil {
+		err = d.root.Remove(name)
+	}
+	if err != nil {
+		return pathError("remove", d.show(name), err)
+	}
+	return nil
+}
+
+func (d *dirFS) Stat(name string) (Info, error) {
+	err := d.check(name)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = d.root.Lstat(name)
+	}
+	var out Info
+	if err == nil {
+		out, err = infoOf(info)
+	}
+	if err != nil {
+		return Info{}, pathError("stat", d.show(name), err)
+	}
+	return out, nil
+}
+
+// infoOf refuses what is neither a file nor a directory.
+func infoOf(info fs.FileInfo) (Info, error) {
+	if info.IsDir() {
+		return Info{Dir: true, Mode: info.Mode().Perm()}, nil
+	}
+	if err := checkRegular(info); err != nil {
+		return Info{}, err
+	}
+	return Info{Bytes: info.Size(), Mode: info.Mode().Perm()}, nil
+}
+
+func (d *dirFS) MkdirAll(dir string) error {
+	if err := checkName(dir); err != nil {
+		return pathError("mkdir", d.show(dir), err)
+	}
+	for parent := range parents(dir) {
+		if err := d.mkdir(parent); err != nil {
+			return pathError("mkdir", d.show(parent), err)
+		}
+	}
+	if err := d.mkdir(dir); err != nil {
+		return pathError("mkdir", d.show(dir), err)
+	}
+	return nil
+}
+
+// mkdir makes one directory unless it is there.
+func (d *dirFS) mkdir(dir string) error {
+	err := d.root.Mkdir(dir, dirMode)
+	if err == nil {
+		return d.root.Chmod(dir, dirMode) // what the umask took away
+	}
+	if !errors.Is(err, fs.ErrExist) && dir != "." {
+		return err
+	}
+	info, statErr := d.root.Lstat(dir)
+	switch {
+	case statErr != nil:
+		return statErr
+	case info.IsDir():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return errLink
+	}
+	return syscall.ENOTDIR
+}
+
+func (d *dirFS) List(dir string) ([]string, error) {
+	var names []string
+	err := d.withDir(dir, func(f *os.File) (err error) {
+		names, err = f.Readdirnames(-1)
+		return err
+	})
+	if err != nil {
+		return nil, pathError("list", d.show(dir), err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (d *dirFS) SyncDir(dir string) error {
+	if err := d.withDir(dir, (*os.File).Sync); err != nil {
+		return pathError("sync", d.show(dir), err)
+	}
+	return nil
+}
+
+func (d *dirFS) Free(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	err := d.withDir(dir, func(f *os.File) error { return unix.Fstatfs(int(f.Fd()), &st) })
+	if err != nil {
+		return 0, pathError("statfs", d.show(dir), err)
+	}
+	return uint64(st.Bavail) * uint64(st.Bsize), nil
+}
+
+// withDir runs use with the handle of a directory that is not reached through a link.
+func (d *dirFS) withDir(dir string, use func(*os.File) error) (err error) {
+	if err := d.check(dir); err != nil {
+		return err
+	}
+	info, err := d.root.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return errLink
+	}
+	f, err := d.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return use(f)
+}
+
+func (d *dirFS) Link(from string, to FS, name string) error {
+	if target, ok := to.(LinkTarget); ok {
+		return target.LinkFrom(d, from, name)
+	}
+	dst, ok := to.(*dirFS)
+	if !ok {
+		return linkError("link", d.show(from), name, syscall.EXDEV)
+	}
+	if err := d.link(from, dst, name); err != nil {
+		return linkError("link", d.show(from), dst.show(name), err)
+	}
+	return nil
+}
+
+// link compares the new name with what the old one stood for, as open does.
+func (d *dirFS) link(from string, dst *dirFS, name string) error {
+	if err := errors.Join(d.checkFile(from), dst.checkFile(name)); err != nil {
+		return err
+	}
+	before, err := d.root.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if err := checkRegular(before); err != nil {
+		return err
+	}
+	err = d.withDir(path.Dir(from), func(fromDir *os.File) error {
+		return dst.withDir(path.Dir(name), func(toDir *os.File) error {
+			return unix.Linkat(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(name), 0)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if after, err := dst.root.Lstat(name); err != nil || !os.SameFile(before, after) {
+		return errors.Join(errSwapped, err, dst.root.Remove(name))
+	}
+	return nil
+}
