@@ -56,7 +56,10 @@ func SplitPath(path string) (dir FS, name string, err error) {
 		parent = "."
 	}
 	dir, err = Dir(parent)
-	return dir, name, err
+	if err != nil {
+		return nil, "", pathError("open", path, err)
+	}
+	return dir, name, nil
 }
 
 // MakeDir opens the directory of a user's path, and makes it and its parents first, mode 0700, where they are missing.
