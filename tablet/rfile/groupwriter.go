@@ -1,0 +1,259 @@
+package rfile
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"millrace/tablet"
+)
+
+// groupWriter writes one group's data blocks, by Accumulo's rules for cutting them.
+//
+// A block that has passed its size is closed before the next key, if the key that would stand for it in the index is
+// not longer than the average, or if it is a tenth over its size; never with a giant key, short of 2 GiB.
+type groupWriter struct {
+	w     *Writer
+	g     *Group
+	index indexWriter
+
+	block   []byte
+	entries int // in the open block
+	sizes   keySizes
+	// threshold is the mean key size when the open block passed its size; negative before.
+	threshold float64
+
+	// prev is the entry appended last; keep owns its bytes between calls.
+	prev tablet.Key
+	keep tablet.Key
+	any  bool
+
+	counts  map[string]*int64
+	family  []byte // the family counted last, and its counter
+	counter *int64
+}
+
+// maxEntryBytes keeps a block of one entry below the format's 2 GiB, with room for lengths and flags.
+const maxEntryBytes = math.MaxInt32 - 1024
+
+func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
+	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, threshold: -1}
+	gw.index = indexWriter{bc: w.bc, limit: w.o.IndexBlockBytes}
+	for _, f := range families {
+		gw.counts[string(f)] = new(int64)
+	}
+	return gw
+}
+
+func (g *groupWriter) append(k *tablet.Key, value []byte) error {
+	same, shared := 0, 0
+	if g.any {
+		if tablet.Compare(&g.prev, k) > 0 {
+			return fmt.Errorf("key %v appended after %v: %w", *k, g.prev, tablet.ErrUsage)
+		}
+	} else {
+		g.startGroup(k)
+	}
+	if err := g.put(k, value, same, shared); err != nil {
+		return err
+	}
+	g.keep.Assign(k)
+	g.prev = g.keep
+	return nil
+}
+
+func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		k := b.Key(i)
+		switch {
+		case !g.any:
+			g.startGroup(&k)
+			code = tablet.CodeOfFirst(&k)
+		case i > lo:
+			code = b.Codes[i]
+		}
+		same, shared := sharing(code)
+		if err := g.put(&k, b.Value(i), same, shared); err != nil {
+			return err
+		}
+		g.prev = k // a view, good while the batch is
+	}
+	if hi > lo {
+		g.keep.Assign(&g.prev)
+		g.prev = g.keep
+	}
+	return nil
+}
+
+// sharing says what a code promises: the fields before same are equal, and shared bytes of the field at same.
+func sharing(code uint64) (same, shared int) {
+	if code < tablet.CodeSameCell {
+		return 4, 0
+	}
+	return tablet.CodeField(code), int(tablet.CodeShared(code))
+}
+
+// startGroup notes the group's first key.
+func (g *groupWriter) startGroup(k *tablet.Key) {
+	g.any = true
+	g.g.FirstKey, g.g.HasFirstKey = k.Clone(), true
+	g.keep = tablet.Key{}
+}
+
+// put adds an entry to the open block, or closes that and begins another.
+func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int) error {
+	if int64(k.Size())+int64(len(value)) > maxEntryBytes {
+		return fmt.Errorf("entry %v with a value of %d bytes: more than %d: %w", *k, len(value), maxEntryBytes, tablet.ErrUsage)
+	}
+	if err := g.count(k, same); err != nil {
+		return err
+	}
+	if len(g.block) > g.w.o.BlockBytes {
+		if err := g.considerCut(k, value); err != nil {
+			return err
+		}
+	}
+	if g.entries == 0 {
+		g.block = appendFirst(g.block, k, value)
+	} else {
+		g.block = appendRelative(g.block, &g.prev, k, same, shared, value)
+	}
+	g.entries++
+	g.sizes.add(k.Size())
+	m := &g.w.meta
+	m.Entries++
+	m.MinTimestamp, m.MaxTimestamp = min(m.MinTimestamp, k.Timestamp()), max(m.MaxTimestamp, k.Timestamp())
+	if k.Deleted() {
+		m.Deletes++
+	}
+	return nil
+}
+
+// considerCut decides, before an entry is added to a block that has passed its size, whether to close the block.
+func (g *groupWriter) considerCut(k *tablet.Key, value []byte) error {
+	if g.threshold < 0 {
+		g.threshold = g.sizes.mean()
+	}
+	raw := len(g.block)
+	short := shorten(&g.prev, k)
+	limit := int(float64(g.w.o.BlockBytes) * 1.1)
+	if (float64(short.Size()) <= g.threshold || raw > limit) && !g.sizes.giant(short.Size()) ||
+		int64(k.Size())+int64(len(value))+int64(raw)+128 >= math.MaxInt32 {
+		return g.cut(&short, false)
+	}
+	return nil
+}
+
+// cut writes the open block, with the key that stands for it in the index.
+func (g *groupWriter) cut(k *tablet.Key, last bool) error {
+	r, err := g.w.bc.WriteBlock(g.block)
+	if err != nil {
+		return err
+	}
+	if err := g.index.add(k, g.entries, r, last); err != nil {
+		return err
+	}
+	g.block, g.entries, g.threshold = g.block[:0], 0, -1
+	return nil
+}
+
+// count adds an entry to its family's count. same > 1 says that row and family are those of the entry before.
+func (g *groupWriter) count(k *tablet.Key, same int) error {
+	if same > 1 && g.counter != nil {
+		*g.counter++
+		return nil
+	}
+	if !g.g.Tracked {
+		return g.checkOwner(k.Family())
+	}
+	family := k.Family()
+	if g.counter != nil && bytes.Equal(g.family, family) {
+		*g.counter++
+		return nil
+	}
+	n := g.counts[string(family)]
+	if n == nil {
+		if !g.g.Default {
+			return fmt.Errorf("family %q in group %q, which does not list it: %w", family, g.g.Name, tablet.ErrUsage)
+		}
+		if err := g.checkOwner(family); err != nil {
+			return err
+		}
+		if len(g.counts) == maxTrackedFamilies {
+			g.g.Tracked, g.counts, g.counter = false, nil, nil
+			return nil
+		}
+		n = new(int64)
+		g.counts[string(family)] = n
+	}
+	*n++
+	g.family, g.counter = append(g.family[:0], family...), n
+	return nil
+}
+
+// checkOwner refuses a family in the default group that a named group holds.
+func (g *groupWriter) checkOwner(family []byte) error {
+	if len(g.w.owner) == 0 {
+		return nil
+	}
+	if owner, taken := g.w.owner[string(family)]; taken {
+		return fmt.Errorf("family %q in the default group belongs to group %q: %w", family, owner, tablet.ErrUsage)
+	}
+	return nil
+}
+
+// finish closes the group and appends its description to the index block.
+func (g *groupWriter) finish(description []byte) ([]byte, error) {
+	if g.entries > 0 {
+		if err := g.cut(&g.prev, true); err != nil {
+			return nil, err
+		}
+	}
+	root, leaves, err := g.index.finish()
+	if err != nil {
+		return nil, err
+	}
+	g.g.Blocks = leaves
+	g.noteRows()
+	g.listFamilies()
+	description, err = appendGroup(description, g.g, root)
+	// Only the description outlives the group; a file may have many.
+	g.index, g.block, g.counts = indexWriter{}, nil, nil
+	return description, err
+}
+
+// noteRows widens the file's row bounds by the group's.
+func (g *groupWriter) noteRows() {
+	if !g.any {
+		return
+	}
+	m := &g.w.meta
+	first, last := g.g.FirstKey.Row(), bytes.Clone(g.prev.Row())
+	if m.FirstRow == nil || bytes.Compare(first, m.FirstRow) < 0 {
+		m.FirstRow = first
+	}
+	if m.LastRow == nil || bytes.Compare(last, m.LastRow) > 0 {
+		m.LastRow = last
+	}
+}
+
+// listFamilies puts the counts into the order in which they are written.
+func (g *groupWriter) listFamilies() {
+	if !g.g.Tracked {
+		return
+	}
+	order := map[string]int{}
+	for i, f := range g.w.o.FamilyOrder {
+		order[string(f)] = i - len(g.w.o.FamilyOrder)
+	}
+	for f, n := range g.counts {
+		g.g.Families = append(g.g.Families, FamilyCount{[]byte(f), *n})
+	}
+	slices.SortFunc(g.g.Families, func(a, b FamilyCount) int {
+		if c := order[string(a.Family)] - order[string(b.Family)]; c != 0 {
+			return c
+		}
+		return bytes.Compare(a.Family, b.Family)
+	})
+}

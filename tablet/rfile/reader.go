@@ -1,0 +1,163 @@
+package rfile
+
+import (
+	"errors"
+	"fmt"
+
+	"millrace/internal/vfs"
+	"millrace/internal/wire"
+	"millrace/tablet"
+	"millrace/tablet/rfile/bcfile"
+)
+
+// ReaderOptions tunes a Reader. The zero value is fit for use.
+type ReaderOptions struct {
+	// MaxBlockBytes bounds the decompressed size of a block. Default as for the container.
+	MaxBlockBytes int64
+	// SkipSums leaves the file's own checksums unread.
+	SkipSums bool
+}
+
+// Reader is an open RFile. It is immutable and safe for concurrent use; each Cursor on it is not.
+type Reader struct {
+	file    vfs.File
+	bc      *bcfile.Reader
+	version int
+	groups  []*Group
+	samples []*Group
+	sampler *Sampler
+}
+
+// Open reads the structure of a file: its trailer, its container's directory and the roots of its indexes, but no data.
+// The reader takes over the file and closes it, also when Open fails.
+func Open(f vfs.File, o ReaderOptions) (*Reader, error) {
+	r, err := open(f, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+func open(f vfs.File, o ReaderOptions) (*Reader, error) {
+	bc, err := bcfile.Open(f, bcfile.ReaderOptions{MaxBlockBytes: o.MaxBlockBytes, SkipSums: o.SkipSums})
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{file: f, bc: bc}
+	meta, ok := bc.Meta(indexName)
+	if !ok {
+		return nil, tablet.Corruptf(f.Name(), bc.MetaIndexOffset(), "no block named %s", indexName)
+	}
+	block, err := bc.ReadMeta(meta)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.parseIndex(block); err != nil {
+		if errors.Is(err, tablet.ErrUnsupported) {
+			return nil, err
+		}
+		return nil, tablet.Corruptf(f.Name(), meta.Region.Offset, "%s: %v", indexName, err)
+	}
+	return r, nil
+}
+
+func (r *Reader) parseIndex(block []byte) error {
+	f := &fields{b: block}
+	if magic := f.int32("magic"); f.err == nil && magic != indexMagic {
+		return fmt.Errorf("magic is %08x, not %08x", uint32(magic), indexMagic)
+	}
+	r.version = f.int32("version")
+	switch r.version {
+	case 3, 4, 6, 7, version8:
+	default:
+		if f.err == nil {
+			return fmt.Errorf("%s: RFile version %d: %w", r.Name(), r.version, tablet.ErrUnsupported)
+		}
+	}
+	const groupBytes = 8
+	n := f.count("number of groups", groupBytes)
+	r.groups = parseGroups(f, n, r.version, r.bc.DataRegions())
+	if r.version == version8 && f.bool("samples flag") {
+		r.samples = parseGroups(f, n, r.version, nil)
+		for _, g := range r.samples {
+			g.sample = true
+		}
+		r.sampler = parseSampler(f)
+	}
+	if f.err == nil && f.at != len(block) {
+		f.fail(fmt.Sprintf("%d bytes too many", len(block)-f.at), wire.ErrMalformed)
+	}
+	if f.err != nil {
+		return f.err
+	}
+	return checkGroups(r.groups)
+}
+
+func parseGroups(f *fields, n, version int, blocks []bcfile.Region) []*Group {
+	var groups []*Group
+	for i := 0; i < n && f.err == nil; i++ {
+		g := parseGroup(f, version, blocks)
+		g.ordinal = i
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// checkGroups holds the rules between groups: one default group at most, and no family with entries in two.
+func checkGroups(groups []*Group) error {
+	owner := map[string]*Group{}
+	defaults := 0
+	for _, g := range groups {
+		if g.Default {
+			defaults++
+		}
+		if g.HasFirstKey != (g.root.n > 0) {
+			return fmt.Errorf("%v: first key present: %v, with %d index entries", g, g.HasFirstKey, g.root.n)
+		}
+		for _, c := range g.Families {
+			if c.Count == 0 {
+				continue
+			}
+			if other := owner[string(c.Family)]; other != nil {
+				return fmt.Errorf("family %q has entries in %v and in %v", c.Family, other, g)
+			}
+			owner[string(c.Family)] = g
+		}
+	}
+	if defaults > 1 {
+		return fmt.Errorf("%d default groups", defaults)
+	}
+	return nil
+}
+
+// Name is the file's name, as it was opened.
+func (r *Reader) Name() string { return r.file.Name() }
+
+// Version is the RFile version.
+func (r *Reader) Version() int { return r.version }
+
+// Container is the file below: codec, versions, named blocks, sums.
+func (r *Reader) Container() *bcfile.Reader { return r.bc }
+
+// Groups are the file's locality groups in file order. The caller must not change them.
+func (r *Reader) Groups() []*Group { return r.groups }
+
+// Samples are the sample groups, one for each group, nil without samples; Sampler says how they were made.
+func (r *Reader) Samples() []*Group { return r.samples }
+
+// Sampler is the sample groups' configuration, nil without samples.
+func (r *Reader) Sampler() *Sampler { return r.sampler }
+
+// GroupsFor are the groups that a scan of the families must merge.
+func (r *Reader) GroupsFor(f tablet.Families) []*Group {
+	var chosen []*Group
+	for _, g := range r.groups {
+		if g.wanted(f) {
+			chosen = append(chosen, g)
+		}
+	}
+	return chosen
+}
+
+// Close closes the file. Cursors must not be used afterwards.
+func (r *Reader) Close() error { return r.file.Close() }
