@@ -170,3 +170,11 @@ func TestRowTableAgainstMap(t *testing.T) {
 		}
 	}
 }
+
+func TestReferrersAreNamedOnce(t *testing.T) {
+	all := storedBy(newGenerator(t, Options{Seed: 9, FlushEntries: 1, Depth: 2, Limit: 2}))
+	r := verify([]stored{all[1], all[1]}) // two versions of one cell, both refer to the row that is not there
+	if r.Entries != 2 || r.Rows() != 1 || r.Undefined != 1 || len(r.Lost) != 1 || len(r.Lost[0].Referrers) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
