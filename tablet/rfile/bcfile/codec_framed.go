@@ -111,6 +111,7 @@ type framedDecompressor struct {
 
 func (d *framedDecompressor) Decompress(dst, stored []byte, rawBytes int) ([]byte, error) {
 	start := len(dst)
+	dst = slices.Grow(dst, startBytes(len(stored), rawBytes))
 	for len(stored) > 0 {
 		total, rest, err := frameSize(stored)
 		if err != nil {
@@ -181,7 +182,7 @@ func snappyChunk(dst, chunk []byte, limit int) ([]byte, error) {
 	if n > limit || n > snappyMaxRatio*len(chunk) {
 		return dst, errTooLong
 	}
-	dst = slices.Grow(dst, n)
+	dst = growTwofold(dst, n)
 	if _, err := snappy.Decode(dst[len(dst):len(dst)+n], chunk); err != nil {
 		return dst, fmt.Errorf("snappy: %w", err)
 	}
@@ -190,10 +191,19 @@ func snappyChunk(dst, chunk []byte, limit int) ([]byte, error) {
 
 func lz4Chunk(dst, chunk []byte, limit int) ([]byte, error) {
 	room := min(limit, lz4MaxRatio*len(chunk))
-	dst = slices.Grow(dst, room)
+	dst = growTwofold(dst, room)
 	n, err := lz4.UncompressBlock(chunk, dst[len(dst):len(dst)+room])
 	if err != nil {
 		return dst, err
 	}
 	return dst[:len(dst)+n], nil
+}
+
+// growTwofold makes room for n more bytes. It at least doubles the slice, where append would add a quarter to a large one,
+// so that growing to any size copies each byte about once.
+func growTwofold(dst []byte, n int) []byte {
+	if cap(dst)-len(dst) >= n {
+		return dst
+	}
+	return slices.Grow(dst, max(n, 2*cap(dst)-len(dst)))
 }

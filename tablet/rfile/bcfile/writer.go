@@ -149,10 +149,13 @@ func (w *Writer) ending(offset int64) []byte {
 }
 
 func (w *Writer) unnamed() error {
-	if w.err == nil && len(w.metas) > 0 {
-		w.fail(fmt.Errorf("unnamed block after the named block %q: %w", w.metas[0].Name, tablet.ErrUsage))
+	if err := w.usable(); err != nil {
+		return err
 	}
-	return w.usable()
+	if len(w.metas) > 0 {
+		return w.fail(fmt.Errorf("unnamed block after the named block %q: %w", w.metas[0].Name, tablet.ErrUsage))
+	}
+	return nil
 }
 
 func (w *Writer) usable() error {
