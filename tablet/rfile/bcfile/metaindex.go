@@ -35,7 +35,7 @@ func parseMetaIndex(b []byte, blocksEnd int64) (metas []MetaBlock, at int, err e
 	for range count {
 		m, n, err := parseMetaEntry(b[at:])
 		if err == nil && !m.Region.within(blocksEnd) {
-			err = fmt.Errorf("region %+v of %q leaves the blocks' area, 16 to %d", m.Region, m.Name, blocksEnd)
+			err = fmt.Errorf("block %q, %v, leaves the blocks' area, 16 to %d", m.Name, m.Region, blocksEnd)
 		}
 		if err != nil {
 			return nil, at, fmt.Errorf("meta index: %w", err)
@@ -115,7 +115,7 @@ func parseIndexBlock(b []byte, blocksEnd int64) (codecName string, regions []Reg
 			return "", nil, err
 		}
 		if !r.within(blocksEnd) {
-			return "", nil, fmt.Errorf("region %+v leaves the blocks' area, 16 to %d", r, blocksEnd)
+			return "", nil, fmt.Errorf("block of %v leaves the blocks' area, 16 to %d", r, blocksEnd)
 		}
 		regions = append(regions, r)
 		at += n

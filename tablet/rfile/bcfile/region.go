@@ -9,6 +9,11 @@ import (
 // Region says where a block lies: file offset, stored bytes, and raw bytes once decompressed.
 type Region struct{ Offset, Stored, Raw int64 }
 
+// String says it for messages.
+func (r Region) String() string {
+	return fmt.Sprintf("%d bytes at %d (%d raw)", r.Stored, r.Offset, r.Raw)
+}
+
 // End is the offset behind the block's last stored byte.
 func (r Region) End() int64 { return r.Offset + r.Stored }
 
@@ -31,7 +36,7 @@ func ParseRegion(b []byte) (r Region, n int, err error) {
 		n += used
 	}
 	if r.Offset < 0 || r.Stored < 0 || r.Raw < 0 || r.End() < 0 {
-		return Region{}, 0, fmt.Errorf("%w: region offset %d, stored %d, raw %d", wire.ErrMalformed, r.Offset, r.Stored, r.Raw)
+		return Region{}, 0, fmt.Errorf("%w: region of %v", wire.ErrMalformed, r)
 	}
 	return r, n, nil
 }

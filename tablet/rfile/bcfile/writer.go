@@ -136,10 +136,13 @@ func (w *Writer) finishWithSums() {
 	r := Region{Offset: w.offset, Stored: w.sums.bytes(), Raw: w.sums.bytes()}
 	w.metas = append(w.metas, MetaBlock{Name: SumsName, Codec: None, Region: r})
 	ending := w.ending(r.End())
-	outside := crc32.Checksum([]byte(magic), castagnoli)
-	outside = crc32.Update(outside, castagnoli, ending)
-	w.put(w.sums.encode(w.opts.FileID, outside))
+	w.put(w.sums.encode(w.opts.FileID, outsideOf(ending)))
 	w.put(ending)
+}
+
+// outsideOf is the checksum of all bytes outside blocks, given what follows them.
+func outsideOf(ending []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(magic), castagnoli), castagnoli, ending)
 }
 
 // ending returns all that follows the blocks, which end at offset.
