@@ -1,0 +1,26 @@
+package actors
+
+import (
+	"context"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+)
+
+// Ask sends a request from outside the actors and waits for its one answer, or the context's end. The request may then
+// still take effect.
+func Ask[T any](ctx context.Context, rt *Runtime, to *actor.PID, q protocol.Request[T]) (*T, error) {
+	p := rt.ports.Get()
+	q.Bind(p)
+	rt.Send(to, q)
+	return protocol.Wait[T](ctx, &rt.ports, p)
+}
+
+// AskLater sends a request now; the function it returns waits for the answer and must be called once.
+func AskLater[T any](rt *Runtime, to *actor.PID, q protocol.Request[T]) func(context.Context) (*T, error) {
+	p := rt.ports.Get()
+	q.Bind(p)
+	rt.Send(to, q)
+	return func(ctx context.Context) (*T, error) { return protocol.Wait[T](ctx, &rt.ports, p) }
+}

@@ -1,0 +1,303 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/eventstream"
+
+	"millrace/actors/protocol"
+	"millrace/internal/clock"
+	"millrace/tablet"
+)
+
+// ErrStopped is the answer to a request whose receiver stopped before it came to it, or was not there.
+var ErrStopped = fmt.Errorf("actor stopped: %w", tablet.ErrClosed)
+
+// RuntimeOptions are the outside world of a Runtime. The zero value is a live one of its own.
+type RuntimeOptions struct {
+	// System is the host's actor system. Nil means one of our own, which Close shuts down.
+	System *actor.ActorSystem
+	// Name begins the name of every actor; it must be unique in the system. Default "millrace".
+	Name string
+	// Clock is asked for the time. Default the machine's.
+	Clock clock.Clock
+	// Seed begins every random stream. 0 draws one.
+	Seed uint64
+	// Logger gets the engine's own log lines. Default: discard.
+	Logger *slog.Logger
+	// Scheduler runs the mailboxes instead of goroutines. Default none.
+	Scheduler Scheduler
+	Hooks     Hooks
+}
+
+// Hooks let a test kit or a simulator look on. They run on the actors' goroutines and must not block; any may be nil.
+type Hooks struct {
+	// Received sees each message before the actor does. A panic in it is the actor's.
+	Received func(to *actor.PID, msg any)
+	// Failed sees each panic, those that were swallowed in an actor's last messages included.
+	Failed func(err *PanicError)
+	// DeadLetter sees each of our messages that reached nobody.
+	DeadLetter func(to *actor.PID, msg any)
+}
+
+// Runtime is everything that an actor may ask of the world. It is safe for concurrent use.
+type Runtime struct {
+	name     string
+	system   *actor.ActorSystem
+	owned    bool
+	root     *actor.RootContext // private: the library's With… functions change the shared one
+	clock    clock.Clock
+	seed     uint64
+	log      *slog.Logger
+	hooks    Hooks
+	sched    Scheduler
+	fore     *dispatcher
+	bulk     *dispatcher // jobs and scans: they block on files
+	timers   *timers
+	ports    protocol.Ports
+	sub      *eventstream.Subscription
+	inboxes  atomic.Uint64
+	closed   atomic.Bool
+	strategy *stopFailed
+
+	mu    sync.Mutex
+	alive map[string]*cell
+	marks []Mark
+}
+
+// cell is what the runtime knows of one actor, over its whole life.
+type cell struct {
+	id   string
+	spec Spec
+	box  *Mailbox
+}
+
+// Spec says how an actor is run.
+type Spec struct {
+	// Kind names it in logs and in the table of supervision.
+	Kind string
+	// New makes it. It must be free of side effects: the library calls it even when the name turns out to be taken.
+	New func() actor.Actor
+	// Bulk runs it among the actors that block on files.
+	Bulk bool
+	// Bound is how many messages its protocol lets wait for it; 0 when nobody has stated it.
+	Bound int
+	// Last makes a panic stop the actor itself instead of going to a supervisor: for actors without a parent.
+	Last bool
+}
+
+// Mark is how far the mailbox of an actor was filled in its life.
+type Mark struct {
+	ID, Kind    string
+	High, Bound int
+}
+
+// NewRuntime returns a runtime that must be closed.
+func NewRuntime(o RuntimeOptions) (*Runtime, error) {
+	rt := &Runtime{
+		name: o.Name, system: o.System, clock: o.Clock, seed: o.Seed, log: o.Logger, hooks: o.Hooks, sched: o.Scheduler,
+		fore: newDispatcher(), bulk: newDispatcher(), alive: make(map[string]*cell),
+	}
+	if rt.name == "" {
+		rt.name = "millrace"
+	}
+	if err := checkName(rt.name); err != nil {
+		return nil, err
+	}
+	if rt.clock == nil {
+		rt.clock = clock.Real{}
+	}
+	if rt.seed == 0 {
+		rt.seed = rand.Uint64() | 1
+	}
+	if rt.log == nil {
+		rt.log = slog.New(slog.DiscardHandler)
+	}
+	if rt.system == nil {
+		rt.system, rt.owned = newSystem(), true
+	}
+	rt.root = actor.NewRootContext(rt.system, nil)
+	rt.strategy = &stopFailed{rt: rt}
+	rt.timers = newTimers(rt.clock, rt.Send)
+	rt.sub = rt.system.EventStream.Subscribe(rt.onEvent)
+	return rt, nil
+}
+
+// newSystem makes a system that prints nothing. Its dead letters are throttled by a goroutine that lives as long as
+// the interval, so the interval is short.
+func newSystem() *actor.ActorSystem {
+	quiet := slog.New(slog.DiscardHandler)
+	return actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),
+		actor.WithDeadLetterThrottleInterval(time.Millisecond))
+}
+
+// Name is the name that all names of the runtime's actors begin with.
+func (rt *Runtime) Name() string { return rt.name }
+
+// Clock is the clock that everything in the runtime goes by.
+func (rt *Runtime) Clock() clock.Clock { return rt.clock }
+
+// Logger is the engine's logger.
+func (rt *Runtime) Logger() *slog.Logger { return rt.log }
+
+// Rand returns the random stream of a purpose. The streams of different purposes do not shift each other.
+func (rt *Runtime) Rand(purpose string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(rt.seed, h.Sum64()))
+}
+
+// Send sends a message from outside the actors.
+func (rt *Runtime) Send(to *actor.PID, msg any) { rt.root.Send(to, msg) }
+
+// After sends a message to an actor when d has passed.
+func (rt *Runtime) After(d time.Duration, to *actor.PID, msg any) TimerID {
+	return rt.timers.after(d, to, msg)
+}
+
+// CancelTimer takes a timed message back. It returns false when the message was sent, or taken back before; the
+// message may then still wait in the receiver's mailbox.
+func (rt *Runtime) CancelTimer(id TimerID) bool { return rt.timers.cancel(id) }
+
+// Spawn starts an actor below the root, under the runtime's name and the given one.
+func (rt *Runtime) Spawn(name string, s Spec) (*actor.PID, error) {
+	if name != "" {
+		name = "/" + name
+	}
+	return rt.spawn(rt.root, rt.name+name, rt.name+name, s)
+}
+
+// SpawnChild starts an actor as the child of the one whose context it is.
+func (rt *Runtime) SpawnChild(c actor.Context, name string, s Spec) (*actor.PID, error) {
+	return rt.spawn(c, name, c.Self().Id+"/"+name, s)
+}
+
+func (rt *Runtime) spawn(parent actor.SpawnerContext, name, id string, s Spec) (*actor.PID, error) {
+	if rt.closed.Load() {
+		return nil, fmt.Errorf("spawn %s: %w", id, tablet.ErrClosed)
+	}
+	c := &cell{id: id, spec: s}
+	c.box = newMailbox(rt.sched, s.Last, func(msg any) { rt.deadLetter(c, msg) })
+	d := rt.fore
+	if s.Bulk {
+		d = rt.bulk
+	}
+	// Props are built for each spawn: the library changes shared ones in place.
+	props := actor.PropsFromProducer(
+		func() actor.Actor { return &guard{inner: s.New(), rt: rt, cell: c} },
+		actor.WithMailbox(func() actor.Mailbox { return c.box }),
+		actor.WithDispatcher(d),
+		actor.WithSupervisor(rt.strategy))
+	rt.mu.Lock()
+	if _, taken := rt.alive[id]; taken {
+		rt.mu.Unlock()
+		return nil, fmt.Errorf("spawn %s: %w", id, actor.ErrNameExists)
+	}
+	rt.alive[id] = c
+	rt.mu.Unlock()
+	pid, err := parent.SpawnNamed(props, name)
+	if err != nil {
+		rt.mu.Lock()
+		delete(rt.alive, id)
+		rt.mu.Unlock()
+		return nil, fmt.Errorf("spawn %s: %w", id, err)
+	}
+	return pid, nil
+}
+
+// gone is told by the guard that an actor has stopped.
+func (rt *Runtime) gone(c *cell) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	delete(rt.alive, c.id)
+	if c.spec.Bound > 0 {
+		rt.marks = append(rt.marks, c.mark())
+	}
+}
+
+func (c *cell) mark() Mark {
+	return Mark{ID: c.id, Kind: c.spec.Kind, High: c.box.HighWater(), Bound: c.spec.Bound}
+}
+
+// Alive lists the actors that have not stopped, sorted.
+func (rt *Runtime) Alive() []string {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	ids := make([]string, 0, len(rt.alive))
+	for id := range rt.alive {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Overfilled lists the mailboxes, of actors dead or alive, that were filled beyond their stated bound.
+func (rt *Runtime) Overfilled() []Mark {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	all := slices.Clone(rt.marks)
+	for _, c := range rt.alive {
+		if c.spec.Bound > 0 {
+			all = append(all, c.mark())
+		}
+	}
+	all = slices.DeleteFunc(all, func(m Mark) bool { return m.High <= m.Bound })
+	slices.SortFunc(all, func(a, b Mark) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Watch has the watcher told when an actor ends; at once if it is not there.
+func (rt *Runtime) Watch(watcher, target *actor.PID) {
+	p, _ := rt.system.ProcessRegistry.Get(target)
+	p.SendSystemMessage(target, &actor.Watch{Watcher: watcher})
+}
+
+// Stop stops an actor and waits for its end, or the context's.
+func (rt *Runtime) Stop(ctx context.Context, pid *actor.PID) error {
+	in := rt.NewInbox(1)
+	defer in.Close()
+	rt.Watch(in.PID(), pid)
+	rt.root.Stop(pid)
+	for {
+		msg, err := in.Receive(ctx)
+		if err != nil {
+			return fmt.Errorf("stop %s: %w", pid.Id, err)
+		}
+		if _, ended := msg.(*actor.Terminated); ended {
+			return nil
+		}
+	}
+}
+
+// Close ends the runtime's goroutines. All its actors must have stopped; what is still alive is told in the error.
+func (rt *Runtime) Close(ctx context.Context) error {
+	if !rt.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	rt.timers.close()
+	var errs []error
+	if alive := rt.Alive(); len(alive) > 0 {
+		errs = append(errs, fmt.Errorf("close runtime: still alive: %s", strings.Join(alive, ", ")))
+	}
+	errs = append(errs, rt.fore.Close(ctx), rt.bulk.Close(ctx))
+	rt.system.EventStream.Unsubscribe(rt.sub)
+	if rt.owned {
+		rt.system.Shutdown()
+	}
+	return errors.Join(errs...)
+}
+
+// System is the actor system that the runtime lives in.
+func (rt *Runtime) System() *actor.ActorSystem { return rt.system }
