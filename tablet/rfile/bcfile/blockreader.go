@@ -11,6 +11,7 @@ type BlockReader struct {
 	buf  []byte // what win lies in
 	at   int64  // offset of win
 	next int64  // end of the block read last
+	row  int    // of the sums, where the next block is looked for first
 	// ahead is what the next read in order takes at least; it doubles while reads are in order.
 	ahead int
 	stats ReadStats
@@ -58,21 +59,23 @@ func (b *BlockReader) AppendTo(dst []byte, reg Region) ([]byte, error) {
 // ReadStored returns a block's bytes as they are in the file, checked against the sums. They are valid until the next
 // call.
 func (b *BlockReader) ReadStored(reg Region) ([]byte, error) {
-	if err := b.r.check(b.r.codec, reg); err != nil {
+	row, err := b.r.check(b.r.codec, reg, b.row)
+	if err != nil {
 		return nil, err
 	}
+	b.row = row + 1
 	stored, err := b.fetch(reg.Offset, int(reg.Stored))
 	if err != nil {
 		return nil, err
 	}
 	b.stats.Blocks++
 	b.stats.StoredBytes += reg.Stored
-	return stored, b.r.checkSum(reg, stored)
+	return stored, b.r.checkSum(reg, stored, row)
 }
 
 func (b *BlockReader) decompress(dst, stored []byte, reg Region) ([]byte, error) {
 	if b.dec == nil {
-		b.dec = b.r.codec.decompressor()
+		b.dec = b.r.codec.get()
 	}
 	start := len(dst)
 	dst, err := b.dec.Decompress(dst, stored, int(reg.Raw))
@@ -86,10 +89,11 @@ func (b *BlockReader) decompress(dst, stored []byte, reg Region) ([]byte, error)
 // Stats returns the counts since the beginning.
 func (b *BlockReader) Stats() ReadStats { return b.stats }
 
-// Close frees the decompressor and the buffers.
+// Close gives the decompressor back and drops the buffers; what Read returned last is not valid any longer. The
+// BlockReader may be used again, and then takes new ones. One that is not closed is simply collected.
 func (b *BlockReader) Close() {
 	if b.dec != nil {
-		b.dec.Close()
+		b.r.codec.put(b.dec)
 	}
 	*b = BlockReader{r: b.r, stats: b.stats}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"millrace/tablet"
 )
@@ -46,20 +47,31 @@ type codec struct {
 	maxRatio     int64
 	compressor   func(level int) (Compressor, error) // nil: read only
 	decompressor func() Decompressor
+	// idle keeps decompressors for Readers and BlockReaders, which come and go more often than their tables are worth.
+	idle *sync.Pool
 }
 
+func (c *codec) get() Decompressor {
+	if d, ok := c.idle.Get().(Decompressor); ok {
+		return d
+	}
+	return c.decompressor()
+}
+
+func (c *codec) put(d Decompressor) { c.idle.Put(d) }
+
 var codecs = []codec{
-	{None, 1, newNoneCompressor, func() Decompressor { return noneDecompressor{} }},
+	{None, 1, newNoneCompressor, func() Decompressor { return noneDecompressor{} }, new(sync.Pool)},
 	// Deflate: at best 258 bytes for 2 bits.
-	{Gz, 1032, newZlibCompressor, func() Decompressor { return &zlibDecompressor{} }},
+	{Gz, 1032, newZlibCompressor, func() Decompressor { return &zlibDecompressor{} }, new(sync.Pool)},
 	// Snappy: at best 64 bytes for 3.
-	{Snappy, snappyMaxRatio, newSnappyCompressor, func() Decompressor { return &framedDecompressor{chunk: snappyChunk} }},
+	{Snappy, snappyMaxRatio, newSnappyCompressor, func() Decompressor { return &framedDecompressor{chunk: snappyChunk} }, new(sync.Pool)},
 	// LZ4: a length grows by 255 a byte.
-	{LZ4, lz4MaxRatio, newLZ4Compressor, func() Decompressor { return &framedDecompressor{chunk: lz4Chunk} }},
+	{LZ4, lz4MaxRatio, newLZ4Compressor, func() Decompressor { return &framedDecompressor{chunk: lz4Chunk} }, new(sync.Pool)},
 	// Zstandard: at best a block of 128 KiB for 4 bytes.
-	{Zstd, 32 << 10, newZstdCompressor, func() Decompressor { return &zstdDecompressor{} }},
+	{Zstd, 32 << 10, newZstdCompressor, func() Decompressor { return &zstdDecompressor{} }, new(sync.Pool)},
 	// bzip2: at best a block of 900 kB, its runs 255:4, for some 37 bytes.
-	{Bzip2, 2 << 20, nil, func() Decompressor { return &bzip2Decompressor{} }},
+	{Bzip2, 2 << 20, nil, func() Decompressor { return &bzip2Decompressor{} }, new(sync.Pool)},
 }
 
 // Codecs returns the names of the codecs that can write.

@@ -107,21 +107,22 @@ func (r *Reader) ReadMeta(m MetaBlock) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: block %q: %w", r.src.name, m.Name, err)
 	}
-	if err := r.check(c, m.Region); err != nil {
+	row, err := r.check(c, m.Region, 0)
+	if err != nil {
 		return nil, err
 	}
 	stored := make([]byte, m.Region.Stored)
 	if err := r.src.read(stored, m.Region.Offset); err != nil {
 		return nil, err
 	}
-	if err := r.checkSum(m.Region, stored); err != nil {
+	if err := r.checkSum(m.Region, stored, row); err != nil {
 		return nil, err
 	}
 	if c.name == None {
 		return stored, nil
 	}
-	d := c.decompressor()
-	defer d.Close()
+	d := c.get()
+	defer c.put(d)
 	raw, err := d.Decompress(nil, stored, int(m.Region.Raw))
 	if err != nil {
 		return nil, r.src.corrupt(m.Region.Offset, "block %q, codec %s, %d stored bytes, %d raw: %v", m.Name, c.name, m.Region.Stored, m.Region.Raw, err)
@@ -129,34 +130,33 @@ func (r *Reader) ReadMeta(m MetaBlock) ([]byte, error) {
 	return raw, nil
 }
 
-// check says whether a block may be read: its place, its sizes, and its line in the sums.
-func (r *Reader) check(c *codec, reg Region) error {
+// check says whether a block may be read: its place, its sizes, and its line in the sums. It returns that line's row, which
+// it looks for at hint first.
+func (r *Reader) check(c *codec, reg Region, hint int) (row int, err error) {
 	if !reg.within(r.footer.metaIndex) || reg.Raw > maxRawBytes {
-		return r.src.corrupt(reg.Offset, "block of %d stored and %d raw bytes leaves the blocks' area, 16 to %d, or the format's limits", reg.Stored, reg.Raw, r.footer.metaIndex)
+		return 0, r.src.corrupt(reg.Offset, "block of %d stored and %d raw bytes leaves the blocks' area, 16 to %d, or the format's limits", reg.Stored, reg.Raw, r.footer.metaIndex)
 	}
 	if !c.plausible(reg) {
-		return r.src.corrupt(reg.Offset, "block states %d raw bytes, its %d stored ones cannot give so many with codec %s", reg.Raw, reg.Stored, c.name)
+		return 0, r.src.corrupt(reg.Offset, "block states %d raw bytes, its %d stored ones cannot give so many with codec %s", reg.Raw, reg.Stored, c.name)
 	}
 	if r.sums != nil {
-		if _, ok := r.sums.Find(reg.Offset, reg.Stored); !ok {
-			return r.src.corrupt(reg.Offset, "%s lists no block of %d bytes here", SumsName, reg.Stored)
+		var ok bool
+		if row, _, ok = r.sums.find(reg.Offset, reg.Stored, hint); !ok {
+			return 0, r.src.corrupt(reg.Offset, "%s lists no block of %d bytes here", SumsName, reg.Stored)
 		}
 	}
 	if limit := r.opts.MaxBlockBytes; reg.Raw > limit || reg.Stored > limit+limit/4+1024 {
-		return fmt.Errorf("%s: block at %d of %d raw bytes (%d stored), the limit is %d: %w", r.src.name, reg.Offset, reg.Raw, reg.Stored, limit, tablet.ErrUnsupported)
+		return 0, fmt.Errorf("%s: block at %d of %d raw bytes (%d stored), the limit is %d: %w", r.src.name, reg.Offset, reg.Raw, reg.Stored, limit, tablet.ErrUnsupported)
 	}
-	return nil
+	return row, nil
 }
 
-// checkSum compares a block's stored bytes with the sums, if there are any.
-func (r *Reader) checkSum(reg Region, stored []byte) error {
-	if r.sums == nil {
+// checkSum compares a block's stored bytes with their row in the sums, if there are any.
+func (r *Reader) checkSum(reg Region, stored []byte, row int) error {
+	if r.sums == nil || len(stored) == 0 {
 		return nil
 	}
-	want, ok := r.sums.Find(reg.Offset, reg.Stored)
-	if !ok || len(stored) == 0 {
-		return nil // check has refused what is not listed
-	}
+	want := r.sums.At(row).CRC
 	if got := crc32.Checksum(stored, castagnoli); got != want {
 		return r.src.corrupt(reg.Offset, "block of %d bytes has CRC32C %08x, %s says %08x", reg.Stored, got, SumsName, want)
 	}

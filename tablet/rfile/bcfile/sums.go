@@ -100,23 +100,41 @@ func (s *Sums) At(i int) Sum {
 // Find returns the checksum of the block that has this place and size; ok is false when none is listed. A block of no
 // bytes is never listed and always found.
 func (s *Sums) Find(offset, stored int64) (crc uint32, ok bool) {
+	_, crc, ok = s.find(offset, stored, 0)
+	return crc, ok
+}
+
+// find is Find that looks at row hint first and returns the row found, so that reading in order needs no search.
+func (s *Sums) find(offset, stored int64, hint int) (row int, crc uint32, ok bool) {
 	if stored == 0 {
-		return 0, true
+		return hint, 0, true
 	}
+	if hint >= s.Len() || s.offset(hint) != offset {
+		hint = s.search(offset)
+	}
+	if hint == s.Len() {
+		return 0, 0, false
+	}
+	sum := s.At(hint)
+	return hint, sum.CRC, sum.Offset == offset && sum.Stored == stored
+}
+
+// search returns the first row at offset or behind it.
+func (s *Sums) search(offset int64) int {
 	low, high := 0, s.Len()
 	for low < high {
 		mid := int(uint(low+high) / 2)
-		if int64(binary.BigEndian.Uint64(s.entries[mid*sumsEntryBytes:])) < offset {
+		if s.offset(mid) < offset {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	if low == s.Len() {
-		return 0, false
-	}
-	sum := s.At(low)
-	return sum.CRC, sum.Offset == offset && sum.Stored == stored
+	return low
+}
+
+func (s *Sums) offset(row int) int64 {
+	return int64(binary.BigEndian.Uint64(s.entries[row*sumsEntryBytes:]))
 }
 
 // FileID is the random name that the file was given when it was written.
