@@ -17,11 +17,15 @@ const (
 	dirMode  fs.FileMode = 0o700
 )
 
+// maxTries bounds how often an open is tried again because the name meant something else a moment later.
+const maxTries = 10
+
 // dirFS is the machine's file system below one directory. os.Root keeps every call inside it, whatever is exchanged
 // meanwhile; on top of that, links are refused even when they lead to a place inside.
 type dirFS struct {
 	root *os.Root
 	path string // as the user gave it
+	gap  func() // set by tests: runs between a look at a name and the call that uses it
 }
 
 // Dir opens the tree below an existing directory. The path itself may lead through symbolic links.
@@ -122,7 +126,7 @@ func (d *dirFS) open(name string, access int) (*os.File, error) {
 	if err := d.checkFile(name); err != nil {
 		return nil, err
 	}
-	for range 10 {
+	for range maxTries {
 		before, err := d.root.Lstat(name)
 		if err != nil {
 			return nil, err
@@ -130,13 +134,14 @@ func (d *dirFS) open(name string, access int) (*os.File, error) {
 		if err := checkRegular(before); err != nil {
 			return nil, err
 		}
+		d.inGap()
 		// Without O_NONBLOCK a pipe put there in between would hang the call.
 		f, err := d.root.OpenFile(name, access|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return nil, err
 		}
 		after, err := f.Stat()
-		if err == nil && os.SameFile(before, after) {
+		if err == nil && sameRegular(before, after) {
 			return f, nil
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
@@ -144,6 +149,17 @@ func (d *dirFS) open(name string, access int) (*os.File, error) {
 		}
 	}
 	return nil, errSwapped
+}
+
+// sameRegular asks for the kind too, since the inode number of a removed file may be given to a link at once.
+func sameRegular(before, after fs.FileInfo) bool {
+	return os.SameFile(before, after) && checkRegular(after) == nil
+}
+
+func (d *dirFS) inGap() {
+	if d.gap != nil {
+		d.gap()
+	}
 }
 
 func checkRegular(info fs.FileInfo) error {
@@ -321,6 +337,7 @@ func (d *dirFS) link(from string, dst *dirFS, name string) error {
 	if err := checkRegular(before); err != nil {
 		return err
 	}
+	d.inGap()
 	err = d.withDir(path.Dir(from), func(fromDir *os.File) error {
 		return dst.withDir(path.Dir(name), func(toDir *os.File) error {
 			return unix.Linkat(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(name), 0)
@@ -329,7 +346,7 @@ func (d *dirFS) link(from string, dst *dirFS, name string) error {
 	if err != nil {
 		return err
 	}
-	if after, err := dst.root.Lstat(name); err != nil || !os.SameFile(before, after) {
+	if after, err := dst.root.Lstat(name); err != nil || !sameRegular(before, after) {
 		return errors.Join(errSwapped, err, dst.root.Remove(name))
 	}
 	return nil

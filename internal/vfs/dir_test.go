@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -157,45 +156,63 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	wantList(t, other, ".", "")
 }
 
-// TestExchangedForALink swaps a file and a link to a foreign one all the time, and reads meanwhile: the foreign content
-// must never be seen.
+// TestExchangedForALink puts something else in a file's place just after the name was looked at: links and pipes are
+// refused, another file is read as what it is, and nothing hangs.
 func TestExchangedForALink(t *testing.T) {
 	inside := t.TempDir()
-	fsys := must(Dir(inside))
+	fsys := must(Dir(inside)).(*dirFS)
 	defer Close(fsys)
+	other := must(Dir(t.TempDir()))
+	defer Close(other)
 	put(t, fsys, "foreign", "foreign")
-	put(t, fsys, "f", "mine")
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
+	f := func(times int, exchange func() error, want string) {
+		t.Helper()
+		put(t, fsys, "f", "mine")
+		left := times
+		fsys.gap = func() {
+			if left > 0 {
+				left--
+				check(t, exchange())
 			}
-			os.Symlink("foreign", inside+"/link")
-			os.Rename(inside+"/link", inside+"/f")
-			os.WriteFile(inside+"/copy", []byte("mine"), 0o600)
-			os.Rename(inside+"/copy", inside+"/f")
 		}
-	})
-	read := 0
-	for range 2000 {
-		f, err := fsys.Open("f")
-		if err != nil {
-			continue
+		file, err := fsys.Open("f")
+		if err == nil {
+			var content []byte
+			content, err = ReadAll(file, 100)
+			check(t, file.Close())
+			if string(content) != want {
+				t.Errorf("read %q, want %q", content, want)
+			}
 		}
-		content, err := ReadAll(f, 100)
-		if err != nil || string(content) != "mine" {
-			t.Errorf("read %q, %v", content, err)
+		if (err != nil) != (want == "") {
+			t.Errorf("got %v, want %q", err, want)
 		}
-		read++
-		check(t, f.Close())
+		check(t, os.Remove(inside+"/f"))
+
+		put(t, fsys, "f", "mine")
+		left = 1
+		wantErr(t, fsys.Link("f", other, "linked"), fs.ErrInvalid, "exchanged")
+		wantList(t, other, ".", "")
+		fsys.gap = nil
+		check(t, os.Remove(inside+"/f"))
 	}
-	close(done)
-	wg.Wait()
-	t.Logf("%d of 2000 opens went through", read)
+	link := func(path string) error { return os.Symlink("foreign", path) }
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
+	file := func(path string) error { return os.WriteFile(path, []byte("new"), 0o600) }
+	// over makes the new thing while the old one is there; reuse may get the old one's inode number.
+	over := func(make func(string) error) func() error {
+		return func() error { return errors.Join(make(inside+"/new"), os.Rename(inside+"/new", inside+"/f")) }
+	}
+	reuse := func(make func(string) error) func() error {
+		return func() error { return errors.Join(os.Remove(inside+"/f"), make(inside+"/f")) }
+	}
+	f(1, over(link), "")
+	f(1, reuse(link), "")
+	f(1, over(pipe), "")
+	f(1, reuse(pipe), "")
+	f(1, over(file), "new")
+	f(maxTries-1, over(file), "new")
+	f(maxTries, over(file), "")
 }
 
 func TestPathsInMessages(t *testing.T) {

@@ -31,7 +31,7 @@ type dirLock struct {
 }
 
 func (d *dirFS) Lock(name string) (io.Closer, error) {
-	for {
+	for range maxTries {
 		f, err := d.openOrCreate(name)
 		if err == nil {
 			err = flock(f)
@@ -54,10 +54,11 @@ func (d *dirFS) Lock(name string) (io.Closer, error) {
 			return nil, pathError("lock", d.show(name), err)
 		}
 	}
+	return nil, pathError("lock", d.show(name), errSwapped)
 }
 
 func (d *dirFS) openOrCreate(name string) (*os.File, error) {
-	for {
+	for range maxTries {
 		f, err := d.create(name, os.O_RDWR)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
@@ -67,6 +68,7 @@ func (d *dirFS) openOrCreate(name string) (*os.File, error) {
 			return f, err
 		}
 	}
+	return nil, errSwapped
 }
 
 // flock takes the lock or closes the file.
