@@ -1,0 +1,12 @@
+// Package scan reads one tablet for one scan: it stacks merge, delete, column, visibility and version over the sources
+// of a view, puts the table's own iterators above them, and fills pages that outlive the session.
+//
+//   - Spec: what is wanted.
+//   - Session: one scan on one tablet. Open builds the stack, Fill copies the next entries into a Page, Rest is the
+//     range that is left, from which another session goes on.
+//   - Page: a stretch of the answer that owns its bytes and may cross goroutines.
+//   - Limits: when a page is full.
+//
+// A session belongs to one goroutine. The package opens no file and holds no lease: whoever opens a session hands it
+// its sources, and keeps alive what they read until Close.
+package scan

@@ -1,0 +1,172 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"millrace/tablet"
+	"millrace/tablet/iter"
+)
+
+// Spec says what a scan wants of a tablet. The zero value wants everything but what deletes hide.
+type Spec struct {
+	// Range is what to read; the caller has clipped it to the tablet's extent. Its bytes must not change.
+	Range tablet.Range
+	// Columns are those fetched.
+	Columns iter.Columns
+	// MaxVersions is how many entries of a cell are wanted, the newest; 0 all.
+	MaxVersions int
+	// Visible says whether entries with a label may be seen; nil shows all.
+	Visible func(label []byte) bool
+	// Iterators are the table's and the scan's own, in any order. Env is theirs; the session sets its Source and Scope.
+	Iterators []iter.Setting
+	Env       iter.Env
+	Mode      iter.Mode
+}
+
+// Session is one scan on one tablet. It is not safe for concurrent use.
+type Session struct {
+	spec  Spec
+	stack *iter.Stack
+	top   iter.Iterator // the user iterators; nil without any
+	runs  []iter.Run    // drawn and not yet copied; a part of in
+	begun bool
+	last  tablet.Key // of the last page, owns its bytes
+	some  bool       // there is a last key
+	books iter.Books // once the stack is closed
+	err   error      // sticky
+	in    [64]iter.Run
+}
+
+// Open builds the stack over sources, the newest first, and takes them over: Close closes them. The pool belongs to the
+// caller's goroutine.
+func Open(pool *iter.Pool, sources []iter.Source, spec Spec) (*Session, error) {
+	s := &Session{spec: spec}
+	s.stack = iter.NewStack(pool.Get(spec.Mode, sources), iter.StackOptions{
+		MaxVersions: spec.MaxVersions, Columns: spec.Columns, Visible: spec.Visible,
+	})
+	if len(spec.Iterators) == 0 {
+		return s, nil
+	}
+	env := spec.Env
+	env.Scope = iter.Scan
+	top, err := iter.Build(iter.NewEntries(s.stack), spec.Iterators, env)
+	if err != nil {
+		return nil, fmt.Errorf("open scan: %w", errors.Join(err, s.stack.Close()))
+	}
+	s.top = top
+	return s, nil
+}
+
+// Fill empties the page and copies the next entries into it. more is false when nothing is behind them. After an error
+// the page holds what came before it, and the error repeats.
+func (s *Session) Fill(ctx context.Context, p *Page, l Limits) (more bool, err error) {
+	p.Reset()
+	if s.err != nil {
+		return false, s.err
+	}
+	l = l.WithDefaults()
+	if !s.begun {
+		if err := s.seek(ctx); err != nil {
+			return false, s.fail(err)
+		}
+		s.begun = true
+	}
+	if s.top != nil {
+		more, err = s.fillEntries(ctx, p, &l)
+	} else {
+		more, err = s.fillRuns(ctx, p, &l)
+	}
+	if n := p.Len(); n > 0 {
+		k := p.Key(n - 1)
+		s.last.Assign(&k)
+		s.some = true
+	}
+	if err != nil {
+		return false, s.fail(err)
+	}
+	return more, nil
+}
+
+func (s *Session) seek(ctx context.Context) error {
+	families := s.spec.Columns.Families()
+	if s.top != nil {
+		return s.top.Seek(ctx, s.spec.Range, families)
+	}
+	return s.stack.Seek(ctx, s.spec.Range, families)
+}
+
+func (s *Session) fail(err error) error {
+	s.err = fmt.Errorf("scan %v: %w", s.spec.Range, err)
+	return s.err
+}
+
+// fillRuns copies entries straight from the stack's runs.
+func (s *Session) fillRuns(ctx context.Context, p *Page, l *Limits) (more bool, err error) {
+	for {
+		if len(s.runs) == 0 {
+			n, err := s.stack.Fill(ctx, s.in[:])
+			if n == 0 || err != nil {
+				return false, err
+			}
+			s.runs = s.in[:n]
+		}
+		r := &s.runs[0]
+		b := s.stack.Batch(r.Src)
+		for ; r.Lo < r.Hi; r.Lo++ {
+			if l.full(p) {
+				return true, nil
+			}
+			k := b.Key(int(r.Lo))
+			p.add(&k, b.Value(int(r.Lo)))
+		}
+		s.runs = s.runs[1:]
+	}
+}
+
+// fillEntries goes through the user iterators, which need not stop at the end of the range.
+func (s *Session) fillEntries(ctx context.Context, p *Page, l *Limits) (more bool, err error) {
+	for {
+		e, ok := s.top.Top()
+		if !ok || s.spec.Range.AfterEnd(&e.Key) {
+			return false, nil
+		}
+		if l.full(p) {
+			return true, nil
+		}
+		p.add(&e.Key, e.Value)
+		if err := s.top.Next(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// Rest is the range behind the last key handed out: what another session has to read to go on. Of entries with exactly
+// equal keys, those not yet handed out are passed over then, as in Accumulo; a session that goes on itself gives them.
+func (s *Session) Rest() tablet.Range {
+	if !s.some {
+		return s.spec.Range
+	}
+	return s.spec.Range.After(s.last.Clone())
+}
+
+// Books say what became of the entries read so far.
+func (s *Session) Books() iter.Books {
+	if s.stack == nil {
+		return s.books
+	}
+	return s.stack.Books()
+}
+
+// Close closes the sources.
+func (s *Session) Close() error {
+	if s.stack == nil {
+		return nil
+	}
+	s.books = s.stack.Books()
+	err := s.stack.Close()
+	s.stack, s.top, s.runs = nil, nil, nil
+	s.err = fmt.Errorf("scan: %w", tablet.ErrClosed)
+	return err
+}
