@@ -244,3 +244,37 @@ func BenchmarkFill(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(entries)), "ns/entry")
 }
+
+// boundless is an iterator that reads on behind the range, which an iterator may.
+type boundless struct{ iter.Iterator }
+
+func (b *boundless) Init(_ map[string]string, env iter.Env) error {
+	b.Iterator = env.Source
+	return nil
+}
+
+func (b *boundless) Seek(ctx context.Context, r tablet.Range, f tablet.Families) error {
+	start, _ := r.Start()
+	return b.Iterator.Seek(ctx, tablet.Range{}.WithStart(start.Key), f)
+}
+
+func init() { iter.Register("test.boundless", func() iter.Iterator { return &boundless{} }) }
+
+func TestSessionClipsWhatIteratorsDeliver(t *testing.T) {
+	var entries []tablet.Entry
+	for i := range 5 {
+		entries = append(entries, tablet.Entry{Key: tablet.NewKey(tablet.Fields{Row: fmt.Appendf(nil, "%d", i)})})
+	}
+	s, err := Open(iter.NewPool(), []iter.Source{iter.FromEntries(entries, 3)}, Spec{
+		Range:     tablet.RowRange(tablet.RowBounds{Start: []byte("1"), End: []byte("2")}),
+		Iterators: []iter.Setting{{Name: "b", Class: "test.boundless", Priority: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var p Page
+	if more, err := s.Fill(t.Context(), &p, Limits{}); more || err != nil || p.Len() != 2 {
+		t.Errorf("%d entries, more %v, %v; want the two of the range", p.Len(), more, err)
+	}
+}
