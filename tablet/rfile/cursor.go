@@ -169,7 +169,7 @@ func (c *Cursor) fill() error {
 	d := &c.dec
 	d.startBatch()
 	b := &c.batch
-	for d.left > 0 && len(b.Refs) < c.size && len(b.Arena) < maxArenaBytes {
+	for d.left > 0 && len(b.Refs) < c.size && (len(b.Refs) == 0 || len(b.Arena) < maxArenaBytes) {
 		atFirst := d.first
 		ref, code, err := d.next()
 		if err != nil {
