@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,11 +29,14 @@ func TestMain(m *testing.M) {
 // holdLock takes the lock, says so, and holds it until it is killed.
 func holdLock(dir string) {
 	fsys, err := Dir(dir)
+	var lock io.Closer
 	if err == nil {
-		_, err = fsys.Lock("LOCK")
+		lock, err = fsys.Lock("LOCK")
 	}
 	fmt.Println("locked:", err)
-	select {}
+	io.Copy(io.Discard, os.Stdin) // until the parent goes; it does not return while the parent holds the pipe
+	runtime.KeepAlive(lock)
+	os.Exit(1)
 }
 
 func TestLockOfAnotherProcess(t *testing.T) {
@@ -42,6 +47,8 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), "VFS_TEST_LOCK="+dir)
 		out, err := child.StdoutPipe()
+		check(t, err)
+		_, err = child.StdinPipe()
 		check(t, err)
 		check(t, child.Start())
 		buf := make([]byte, 100)

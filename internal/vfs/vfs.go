@@ -31,7 +31,8 @@ type FS interface {
 	// name durable.
 	SyncDir(dir string) error
 	// Lock takes an exclusive lock that dies with the process, on a file that is made if need be and stays behind. It does
-	// not wait: the error wraps ErrLocked when another holds the lock, in this process or another.
+	// not wait: the error wraps ErrLocked when another holds the lock, in this process or another. The lock lasts until
+	// what is returned is closed; keep it reachable until then.
 	Lock(name string) (io.Closer, error)
 	// Free returns the bytes that an unprivileged writer may still use.
 	Free(dir string) (uint64, error)
