@@ -65,9 +65,9 @@ var codecs = []codec{
 	// Deflate: at best 258 bytes for 2 bits.
 	{Gz, 1032, newZlibCompressor, func() Decompressor { return &zlibDecompressor{} }, new(sync.Pool)},
 	// Snappy: at best 64 bytes for 3.
-	{Snappy, snappyMaxRatio, newSnappyCompressor, func() Decompressor { return &framedDecompressor{chunk: snappyChunk} }, new(sync.Pool)},
+	{Snappy, snappyMaxRatio, newSnappyCompressor, func() Decompressor { return &framedDecompressor{snappyChunk, snappyMaxRatio} }, new(sync.Pool)},
 	// LZ4: a length grows by 255 a byte.
-	{LZ4, lz4MaxRatio, newLZ4Compressor, func() Decompressor { return &framedDecompressor{chunk: lz4Chunk} }, new(sync.Pool)},
+	{LZ4, lz4MaxRatio, newLZ4Compressor, func() Decompressor { return &framedDecompressor{lz4Chunk, lz4MaxRatio} }, new(sync.Pool)},
 	// Zstandard: at best a block of 128 KiB for 4 bytes.
 	{Zstd, 32 << 10, newZstdCompressor, func() Decompressor { return &zstdDecompressor{} }, new(sync.Pool)},
 	// bzip2: at best a block of 900 kB, its runs 255:4, for some 37 bytes.

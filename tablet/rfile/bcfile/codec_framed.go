@@ -105,8 +105,10 @@ func newLZ4Compressor(level int) (Compressor, error) {
 }
 
 type framedDecompressor struct {
-	// chunk appends the raw bytes of one chunk, at most limit of them.
-	chunk func(dst, chunk []byte, limit int) ([]byte, error)
+	// chunk appends the raw bytes of one chunk, at most room of them, for which dst has room.
+	chunk func(dst, chunk []byte, room int) ([]byte, error)
+	// maxRatio bounds the raw bytes that one byte of a chunk can stand for.
+	maxRatio int
 }
 
 func (d *framedDecompressor) Decompress(dst, stored []byte, rawBytes int) ([]byte, error) {
@@ -126,7 +128,7 @@ func (d *framedDecompressor) Decompress(dst, stored []byte, rawBytes int) ([]byt
 		if total > rawBytes-(len(dst)-start) {
 			return dst, errTooLong
 		}
-		if dst, stored, err = d.frame(dst, rest, total); err != nil {
+		if dst, stored, err = d.frame(dst, rest, total, start+rawBytes); err != nil {
 			return dst, err
 		}
 	}
@@ -138,8 +140,8 @@ func (d *framedDecompressor) Decompress(dst, stored []byte, rawBytes int) ([]byt
 
 func (d *framedDecompressor) Close() {}
 
-// frame decodes the chunks of one frame and returns the bytes behind it.
-func (d *framedDecompressor) frame(dst, stored []byte, total int) ([]byte, []byte, error) {
+// frame decodes the chunks of one frame and returns the bytes behind it. When all is decoded, dst will be of length end.
+func (d *framedDecompressor) frame(dst, stored []byte, total, end int) ([]byte, []byte, error) {
 	for left := total; left > 0; {
 		n, rest, err := frameSize(stored)
 		if err != nil {
@@ -150,7 +152,9 @@ func (d *framedDecompressor) frame(dst, stored []byte, total int) ([]byte, []byt
 		}
 		before := len(dst)
 		if n > 0 {
-			if dst, err = d.chunk(dst, rest[:n], left); err != nil {
+			room := min(left, d.maxRatio*n)
+			dst = growTwofold(dst, room, end)
+			if dst, err = d.chunk(dst, rest[:n], room); err != nil {
 				return dst, nil, err
 			}
 		}
@@ -174,24 +178,21 @@ func frameSize(b []byte) (size int, rest []byte, err error) {
 	return int(v), b[4:], nil
 }
 
-func snappyChunk(dst, chunk []byte, limit int) ([]byte, error) {
+func snappyChunk(dst, chunk []byte, room int) ([]byte, error) {
 	n, err := snappy.DecodedLen(chunk)
 	if err != nil {
 		return dst, fmt.Errorf("snappy: %w", err)
 	}
-	if n > limit || n > snappyMaxRatio*len(chunk) {
+	if n > room {
 		return dst, errTooLong
 	}
-	dst = growTwofold(dst, n)
 	if _, err := snappy.Decode(dst[len(dst):len(dst)+n], chunk); err != nil {
 		return dst, fmt.Errorf("snappy: %w", err)
 	}
 	return dst[:len(dst)+n], nil
 }
 
-func lz4Chunk(dst, chunk []byte, limit int) ([]byte, error) {
-	room := min(limit, lz4MaxRatio*len(chunk))
-	dst = growTwofold(dst, room)
+func lz4Chunk(dst, chunk []byte, room int) ([]byte, error) {
 	n, err := lz4.UncompressBlock(chunk, dst[len(dst):len(dst)+room])
 	if err != nil {
 		return dst, err
@@ -199,11 +200,11 @@ func lz4Chunk(dst, chunk []byte, limit int) ([]byte, error) {
 	return dst[:len(dst)+n], nil
 }
 
-// growTwofold makes room for n more bytes. It at least doubles the slice, where append would add a quarter to a large one,
-// so that growing to any size copies each byte about once.
-func growTwofold(dst []byte, n int) []byte {
+// growTwofold makes room for n more bytes of a slice that will at last have the length end. It at least doubles the slice,
+// where append would add a quarter to a large one, so that growing to any size copies each byte about once.
+func growTwofold(dst []byte, n, end int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst
 	}
-	return slices.Grow(dst, max(n, 2*cap(dst)-len(dst)))
+	return slices.Grow(dst, max(n, min(2*cap(dst), end)-len(dst)))
 }

@@ -225,7 +225,10 @@ func TestFrames(t *testing.T) {
 // TestBombs states a small raw size for a stream that gives much, and a great one for a stream that gives little. Either
 // has to fail without the memory that it asks for.
 func TestBombs(t *testing.T) {
-	const big = 64 << 20
+	big := 64 << 20
+	if raceEnabled {
+		big = 16 << 20
+	}
 	zeros := make([]byte, big)
 	for _, name := range []string{Gz, Snappy, LZ4, Zstd} {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +251,7 @@ func TestBombs(t *testing.T) {
 				}
 			}
 			f("small size stated", stored, 1000, 2<<20)
-			f("one byte too few stated", stored, big-1, 3*big)
+			f("one byte too few stated", stored, big-1, 3*uint64(big))
 			little, err := compressor(t, name, 0).Compress(nil, text(3, 1000))
 			if err != nil {
 				t.Fatal(err)
@@ -260,6 +263,9 @@ func TestBombs(t *testing.T) {
 
 // TestCodecAllocs holds the steady state to no allocation.
 func TestCodecAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	in := text(5, 100<<10)
 	for _, name := range Codecs() {
 		c, d := compressor(t, name, 0), decompressor(t, name)

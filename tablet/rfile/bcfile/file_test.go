@@ -291,6 +291,9 @@ func TestReadErrors(t *testing.T) {
 
 // TestReadAllocs holds the steady state to no allocation.
 func TestReadAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	for _, codec := range Codecs() {
 		f := build(t, WriterOptions{Codec: codec}, text(1, 50_000), text(2, 50_000), text(3, 50_000))
 		b := mustOpen(t, f.data, ReaderOptions{}).NewBlockReader()

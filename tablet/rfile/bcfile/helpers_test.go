@@ -15,15 +15,17 @@ import (
 
 // memFile is a file's bytes; it counts requests.
 type memFile struct {
-	name     string
-	data     []byte
-	requests int
-	fail     error // returned by ReadAt from offset failAt on
-	failAt   int64
+	name      string
+	data      []byte
+	requests  int
+	bytesRead int64
+	fail      error // returned by ReadAt from offset failAt on
+	failAt    int64
 }
 
 func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 	f.requests++
+	f.bytesRead += int64(len(p))
 	if f.fail != nil && off+int64(len(p)) > f.failAt {
 		n := copy(p, f.data[min(off, int64(len(f.data))):max(off, f.failAt)])
 		return n, f.fail
@@ -127,7 +129,7 @@ func corruptAt(t testing.TB, err error, from, to int64) {
 	if !errors.As(err, &c) || errors.Is(err, tablet.ErrUnsupported) {
 		t.Fatalf("error %v, want damage", err)
 	}
-	if c.File != "t.rf" || c.Offset < from || c.Offset >= to {
+	if c.File != "t.rf" || c.Offset < from || c.Offset > to-1 {
 		t.Fatalf("error %v, want an offset in [%d, %d)", err, from, to)
 	}
 }

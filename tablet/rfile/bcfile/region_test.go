@@ -1,9 +1,11 @@
 package bcfile
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"os"
 	"testing"
 
@@ -68,5 +70,47 @@ func TestSumsFind(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestParseSumsRefuses encodes tables with sound checksums and unsound content.
+func TestParseSumsRefuses(t *testing.T) {
+	parse := func(sums ...Sum) error {
+		var b sumsBuilder
+		for _, s := range sums {
+			b.entries = binary.BigEndian.AppendUint64(b.entries, uint64(s.Offset))
+			b.entries = binary.BigEndian.AppendUint32(b.entries, uint32(s.Stored))
+			b.entries = binary.BigEndian.AppendUint32(b.entries, s.CRC)
+		}
+		_, err := ParseSums("t.rf", b.encode(testID(1), 1))
+		return err
+	}
+	bad := func(sums ...Sum) {
+		t.Helper()
+		corruptAt(t, parse(sums...), 0, 1)
+	}
+	if err := parse(Sum{16, 5, 0}, Sum{21, 1, 0}); err != nil {
+		t.Error(err)
+	}
+	bad(Sum{15, 5, 0})
+	bad(Sum{17, 5, 0})
+	bad(Sum{16, 5, 0}, Sum{22, 5, 0})
+	bad(Sum{16, 5, 0}, Sum{20, 5, 0})
+	bad(Sum{16, 0, 0}, Sum{16, 5, 0})
+	bad(Sum{21, 5, 0}, Sum{16, 5, 0})
+	bad(Sum{-1 << 63, 5, 0})
+
+	// A format of the future is told from damage by its own checksum.
+	var b sumsBuilder
+	table := b.encode(testID(1), 1)
+	table[9] = 2
+	_, err := ParseSums("t.rf", table)
+	corruptAt(t, err, 0, 1)
+	binary.BigEndian.PutUint32(table[len(table)-sumsOwnBytes:], crc32.Checksum(table[:len(table)-sumsOwnBytes], castagnoli))
+	_, err = ParseSums("t.rf", table)
+	unsupported(t, err)
+	for cut := range table {
+		_, err := ParseSums("t.rf", table[:cut])
+		corruptAt(t, err, 0, 1)
 	}
 }

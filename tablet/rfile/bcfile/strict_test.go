@@ -144,7 +144,7 @@ func TestLaterDuplicateReplaces(t *testing.T) {
 // TestNamesOutsideSums makes files whose sums are sound but do not fit the meta index.
 func TestNamesOutsideSums(t *testing.T) {
 	// craft writes one block and gives the meta index the names that change leaves.
-	craft := func(change func(metas []MetaBlock) []MetaBlock) []byte {
+	craft := func(gap string, change func(metas []MetaBlock) []MetaBlock) []byte {
 		f := mem(nil)
 		w, err := NewWriter(f, WriterOptions{Codec: None})
 		if err != nil {
@@ -156,6 +156,7 @@ func TestNamesOutsideSums(t *testing.T) {
 		if err := w.meta(indexName, appendIndexBlock(nil, None)); err != nil {
 			t.Fatal(err)
 		}
+		w.put([]byte(gap))
 		r := Region{w.offset, w.sums.bytes(), w.sums.bytes()}
 		w.metas = change(append(w.metas, MetaBlock{SumsName, None, r}))
 		ending := w.ending(r.End())
@@ -167,25 +168,26 @@ func TestNamesOutsideSums(t *testing.T) {
 		return f.data
 	}
 	same := func(m []MetaBlock) []MetaBlock { return m }
-	if _, err := Verify(context.Background(), mem(craft(same)), nil); err != nil {
+	if _, err := Verify(context.Background(), mem(craft("", same)), nil); err != nil {
 		t.Fatal(err)
 	}
-	bad := func(what string, change func([]MetaBlock) []MetaBlock) {
+	bad := func(what, gap string, change func([]MetaBlock) []MetaBlock) {
 		t.Helper()
-		data := craft(change)
+		data := craft(gap, change)
 		_, err := Open(mem(data), ReaderOptions{})
 		t.Log(what, ": ", err)
 		corruptAt(t, err, 0, int64(len(data)))
 		_, err = Verify(context.Background(), mem(data), nil)
 		corruptAt(t, err, 0, int64(len(data)))
 	}
-	bad("sums under another name", func(m []MetaBlock) []MetaBlock { m[1].Name = "other"; return m })
-	bad("sums under no name", func(m []MetaBlock) []MetaBlock { return m[:1] })
-	bad("a block that is not listed", func(m []MetaBlock) []MetaBlock {
+	bad("sums under another name", "", func(m []MetaBlock) []MetaBlock { m[1].Name = "other"; return m })
+	bad("sums under no name", "", func(m []MetaBlock) []MetaBlock { return m[:1] })
+	bad("a block that is not listed", "", func(m []MetaBlock) []MetaBlock {
 		return append(m, MetaBlock{"z", None, Region{17, 2, 2}})
 	})
-	bad("sums in another place", func(m []MetaBlock) []MetaBlock { m[1].Region.Offset--; return m })
-	bad("sums by two names", func(m []MetaBlock) []MetaBlock { return append(m, MetaBlock{"z", None, m[1].Region}) })
+	bad("sums in another place", "", func(m []MetaBlock) []MetaBlock { m[1].Region.Offset--; return m })
+	bad("bytes between the last block and the sums", "gap", same)
+	bad("sums by two names", "", func(m []MetaBlock) []MetaBlock { return append(m, MetaBlock{"z", None, m[1].Region}) })
 }
 
 // TestLimits reads blocks over the reader's own limit.

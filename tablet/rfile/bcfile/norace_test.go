@@ -1,0 +1,5 @@
+//go:build !race
+
+package bcfile
+
+const raceEnabled = false
