@@ -255,3 +255,22 @@ func TestLookupsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestOverlappingEdges(t *testing.T) {
+	m := FromSplits(1, "t", [][]byte{[]byte("g"), []byte("p")})
+	f := func(b tablet.RowBounds, wantLo, wantHi int) {
+		t.Helper()
+		if lo, hi := m.Overlapping(tablet.RowRange(b)); lo != wantLo || hi != wantHi {
+			t.Errorf("%+v meets tablets [%d, %d), want [%d, %d)", b, lo, hi, wantLo, wantHi)
+		}
+	}
+	f(tablet.RowBounds{}, 0, 3)
+	f(tablet.RowBounds{End: []byte{}, EndExclusive: true}, 0, 0)
+	f(tablet.RowBounds{End: []byte{}}, 0, 1)
+	f(tablet.RowBounds{End: []byte("g")}, 0, 1)
+	f(tablet.RowBounds{End: []byte("g\x00"), EndExclusive: true}, 0, 1)
+	f(tablet.RowBounds{End: []byte("g\x00")}, 0, 2)
+	f(tablet.RowBounds{Start: []byte("g")}, 0, 3)
+	f(tablet.RowBounds{Start: []byte("g"), StartExclusive: true}, 1, 3)
+	f(tablet.RowBounds{Start: []byte("z"), End: []byte("a")}, 0, 0)
+}
