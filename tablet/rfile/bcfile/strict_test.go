@@ -200,6 +200,8 @@ func TestLimits(t *testing.T) {
 	if _, err := r.NewBlockReader().Read(f.regions[0]); err != nil {
 		t.Error(err)
 	}
+	_, err = r.NewBlockReader().Read(Region{1<<63 - 1, 5, 5})
+	corruptAt(t, err, 1<<63-1, -1<<63)
 	reg := f.regions[0]
 	for _, reg.Raw = range []int64{0, 4999, 5001, 1 << 20, 1 << 31, 1 << 62} {
 		_, err := mustOpen(t, f.data, ReaderOptions{}).NewBlockReader().Read(reg)
