@@ -1,0 +1,20 @@
+// Package iter merges sorted sources and takes out what nobody should see. It works in batches and runs, on codes
+// rather than keys, so that an entry costs a few integer operations and no allocation.
+//
+// In the order one meets them:
+//
+//   - Source: one sorted run of entries, in batches. Files and memtables are sources; FromEntries makes one for tests,
+//     FilterFamilies adds what a source cannot do itself.
+//   - Merge: many sources as one, in the order (key, newer source first, position). It yields Runs, references to
+//     stretches of its sources' batches. Mode chooses how it decides; all modes give the same output. It never drops
+//     anything.
+//   - Pool: an owner's free list of Merges.
+//   - Stack: a Merge with the system iterators fused into one pass over codes: deletes, fetched columns, visibility,
+//     versions. Books says what became of every entry that it read.
+//   - Iterator: what users write, entry by entry. NewEntries stands between runs and the lowest Iterator; Setting,
+//     Register and Build put a table's iterators on top of each other.
+//   - VersioningIterator, SummingCombiner: the registered classes.
+//
+// Nothing here is safe for concurrent use, starts a goroutine or opens a file. Whatever is handed out — runs, batches,
+// keys, values — is a view, valid until the next call that moves it.
+package iter

@@ -1,0 +1,103 @@
+package iter
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"millrace/internal/wire"
+)
+
+// numberType is how a combiner's values hold 64-bit numbers.
+type numberType uint8
+
+const (
+	decimalText numberType = iota // STRING
+	fixedBytes                    // FIXEDLEN: 8 bytes, big-endian
+	varBytes                      // VARLEN: Hadoop's variable-length integer
+)
+
+var numberTypes = []string{decimalText: "STRING", fixedBytes: "FIXEDLEN", varBytes: "VARLEN"}
+
+func parseNumberType(text string) (numberType, error) {
+	i := slices.Index(numberTypes, text)
+	if i < 0 {
+		why := fmt.Sprintf("want one of %s; nearest is %q", strings.Join(numberTypes, ", "), nearest(text, numberTypes))
+		return 0, OptionError("type", text, why)
+	}
+	return numberType(i), nil
+}
+
+// decode reads a value; all of it must be the number.
+func (t numberType) decode(value []byte) (int64, error) {
+	switch t {
+	case decimalText:
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("value %q is not a decimal number of 64 bits", value)
+		}
+		return n, nil
+	case fixedBytes:
+		if len(value) != 8 {
+			return 0, fmt.Errorf("value %q has %d bytes, not 8", value, len(value))
+		}
+		return int64(binary.BigEndian.Uint64(value)), nil
+	}
+	n, used, err := wire.HVLong(value)
+	if err != nil || used != len(value) {
+		return 0, fmt.Errorf("value %q is not a variable-length number", value)
+	}
+	return n, nil
+}
+
+// encode appends a number.
+func (t numberType) encode(dst []byte, n int64) []byte {
+	switch t {
+	case decimalText:
+		return strconv.AppendInt(dst, n, 10)
+	case fixedBytes:
+		return binary.BigEndian.AppendUint64(dst, uint64(n))
+	}
+	return wire.AppendHVLong(dst, n)
+}
+
+// parseColumns reads a list of family and family:qualifier, separated by commas. %xx stands for a byte.
+func parseColumns(list string) ([]Column, error) {
+	var out []Column
+	for part := range strings.SplitSeq(list, ",") {
+		family, qualifier, pair := strings.Cut(part, ":")
+		f, err := unescape(family)
+		if err != nil {
+			return nil, err
+		}
+		q, err := unescape(qualifier)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Column{Family: f, Qualifier: q, Whole: !pair})
+	}
+	return out, nil
+}
+
+func unescape(text string) ([]byte, error) {
+	out := []byte{}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			out = append(out, text[i])
+			continue
+		}
+		if i+3 > len(text) {
+			return nil, fmt.Errorf("%q is not %%xx", text[i:])
+		}
+		b, err := hex.DecodeString(text[i+1 : i+3])
+		if err != nil {
+			return nil, fmt.Errorf("%q is not %%xx", text[i:i+3])
+		}
+		out = append(out, b...)
+		i += 2
+	}
+	return out, nil
+}

@@ -1,0 +1,229 @@
+package iter
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"weak"
+
+	"millrace/internal/invariant"
+	"millrace/tablet"
+)
+
+// pinned is a source whose batch lies in memory of its own, so that weak pointers can watch it.
+type pinned struct {
+	batch *tablet.Batch
+	given bool
+}
+
+func newPinned(start *tablet.Key) *pinned {
+	key := tablet.NewKey(tablet.Fields{Row: make([]byte, 1024)})
+	b := &tablet.Batch{Raw: make([]byte, 1024)}
+	b.AppendKey(&key, tablet.CodeOf(start, &key), 0, 1024)
+	return &pinned{batch: b}
+}
+
+func (p *pinned) Seek(context.Context, tablet.Range, tablet.Families) error { return nil }
+
+func (p *pinned) Next(context.Context) (*tablet.Batch, error) {
+	if p.given {
+		return nil, nil
+	}
+	p.given = true
+	return p.batch, nil
+}
+
+func (p *pinned) Close() error { return nil }
+
+// TestPoolLetsGo wants everything a merge touched to be collectable after Close, while the pool holds the merge.
+func TestPoolLetsGo(t *testing.T) {
+	pool := NewPool()
+	for _, k := range []int{1, 2, 3} {
+		for _, stopEarly := range []bool{false, true} {
+			var gone []func() bool
+			func() {
+				start := tablet.NewKey(tablet.Fields{Row: make([]byte, 512)})
+				sources := make([]Source, k)
+				for i := range sources {
+					p := newPinned(&start)
+					sources[i] = p
+					source, batch := weak.Make(p), weak.Make(p.batch)
+					key, value := weak.Make(&p.batch.Arena[0]), weak.Make(&p.batch.Raw[0])
+					gone = append(gone, func() bool {
+						return source.Value() == nil && batch.Value() == nil && key.Value() == nil && value.Value() == nil
+					})
+				}
+				label := make([]byte, 1024)
+				seen := weak.Make(&label[0])
+				startBytes := weak.Make(&start.Data()[0])
+				gone = append(gone, func() bool { return seen.Value() == nil && startBytes.Value() == nil })
+
+				m := verified(pool.Get(New, sources))
+				s := NewStack(m, StackOptions{
+					Visible: func(l []byte) bool { return len(label) > len(l) },
+					Columns: FetchColumns(Column{Family: label[:0], Qualifier: label[:0]}),
+				})
+				if err := s.Seek(ctx, tablet.Range{}.WithStart(start), tablet.OnlyFamilies(label[:0])); err != nil {
+					t.Fatal(err)
+				}
+				runs := make([]Run, 1)
+				for {
+					n, err := s.Fill(ctx, runs)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n == 0 || stopEarly {
+						break
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}()
+			runtime.GC()
+			runtime.GC()
+			for i, g := range gone {
+				if !g() {
+					t.Errorf("%d sources, stopped early %v: object %d is still held", k, stopEarly, i)
+				}
+			}
+		}
+	}
+	if pool.Idle() != 3 {
+		t.Errorf("%d merges at rest, want 3", pool.Idle())
+	}
+	runtime.KeepAlive(pool)
+}
+
+func TestPoolReuses(t *testing.T) {
+	pool := NewPool()
+	sources := func(n int) []Source {
+		out := make([]Source, n)
+		for i := range out {
+			out[i] = FromEntries(nil, 1)
+		}
+		return out
+	}
+	f := func(first, second int, same bool) {
+		t.Helper()
+		a := pool.Get(New, sources(first))
+		g := a.Generation()
+		a.Close()
+		b := pool.Get(Old, sources(second))
+		if (a == b) != same {
+			t.Errorf("%d then %d sources: same object %v, want %v", first, second, a == b, same)
+		}
+		if a == b && b.Generation() == g {
+			t.Errorf("generation stayed %d", g)
+		}
+		if b.Sources() != second || b.Mode() != Old || b.Stats() != (Stats{}) {
+			t.Errorf("%d sources, mode %v, %+v", b.Sources(), b.Mode(), b.Stats())
+		}
+		b.Close()
+	}
+	f(0, 0, true)
+	f(0, 1, true)
+	f(2, 1, false)
+	f(3, 4, true)
+	f(5, 8, true)
+	f(8, 9, false)
+	f(129, 256, true)
+}
+
+func TestCloseOnce(t *testing.T) {
+	boom := errors.New("boom")
+	pool := NewPool()
+	a, b := FromEntries(nil, 1), FromEntries(nil, 1)
+	m := pool.Get(New, []Source{&closeFails{a, boom}, b})
+	if err := m.Close(); !errors.Is(err, boom) {
+		t.Errorf("close: %v", err)
+	}
+	if err := m.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+	if a.Closed != 1 || b.Closed != 1 {
+		t.Errorf("sources closed %d and %d times", a.Closed, b.Closed)
+	}
+	if pool.Idle() != 1 {
+		t.Errorf("%d at rest", pool.Idle())
+	}
+}
+
+type closeFails struct {
+	*SliceSource
+	err error
+}
+
+func (c *closeFails) Close() error {
+	c.SliceSource.Close()
+	return c.err
+}
+
+func TestUseAfterClose(t *testing.T) {
+	pool := NewPool()
+	f := func(what string, use func(m *Merge) error) {
+		t.Helper()
+		m := pool.Get(New, []Source{FromEntries(nil, 1)})
+		if err := m.Seek(ctx, tablet.Range{}, tablet.Families{}); err != nil {
+			t.Fatal(err)
+		}
+		m.Close()
+		defer func() {
+			t.Helper()
+			if r := recover(); (r != nil) != invariant.Enabled {
+				t.Errorf("%s: panic %v", what, r)
+			}
+		}()
+		if err := use(m); !errors.Is(err, tablet.ErrClosed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	f("seek", func(m *Merge) error { return m.Seek(ctx, tablet.Range{}, tablet.Families{}) })
+	f("fill", func(m *Merge) error { _, err := m.Fill(ctx, make([]Run, 1)); return err })
+}
+
+// TestPoolTrim keeps as many objects as were ever out at once since the last time.
+func TestPoolTrim(t *testing.T) {
+	pool := NewPool()
+	get := func(n int) (out []*Merge) {
+		for range n {
+			out = append(out, pool.Get(New, []Source{FromEntries(nil, 1), FromEntries(nil, 1)}))
+		}
+		return out
+	}
+	put := func(ms []*Merge) {
+		for _, m := range ms {
+			m.Close()
+		}
+	}
+	f := func(what string, want int) {
+		t.Helper()
+		pool.Trim()
+		if pool.Idle() != want {
+			t.Errorf("%s: %d at rest, want %d", what, pool.Idle(), want)
+		}
+	}
+	put(get(10))
+	f("after a peak", 10)
+	held := get(2)
+	f("two in use", 0)
+	put(held)
+	f("two back", 2)
+	put(get(1))
+	f("one used", 1)
+	f("none used", 0)
+}
+
+func TestPoolAllocatesNothing(t *testing.T) {
+	pool := NewPool()
+	for _, k := range []int{1, 2, 255} {
+		sources := make([]Source, k)
+		for i := range sources {
+			sources[i] = FromBatches(nil)
+		}
+		if got := testing.AllocsPerRun(100, func() { pool.Get(New, sources).Close() }); got != 0 {
+			t.Errorf("%d sources: %v allocations, want 0", k, got)
+		}
+	}
+}
