@@ -1,0 +1,86 @@
+package protocol
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/tablet"
+)
+
+// The conversation with the engine, which owns the tables and starts everything else:
+//
+//	store   --CreateTable-->  engine   starts a tablet for each extent
+//	engine  --TableIs-->      binner   where the tablets of a table are
+//	store   <..TableIs......  engine
+//	store   --GetStats-->     engine  --GetTabletStats-->  tablet
+//	store   <..Stats........  engine  <--TabletStats-----  tablet
+//	tablet  --Obsolete-->     files    closes and removes files that no view holds any more
+//	engine  --Replace-->      engine   when a child that ended is due to be started again
+
+// CreateTable asks for a new table.
+type CreateTable struct {
+	Asked[TableIs]
+	Table      string
+	Splits     [][]byte // rows at which the table is cut; sorted, no duplicates
+	Properties map[string]string
+}
+
+// TableIs says where a table's tablets are, in the order of their extents.
+type TableIs struct {
+	Table   string
+	Tablets []TabletRef
+}
+
+// TabletRef is a tablet's extent and address.
+type TabletRef struct {
+	Extent tablet.Extent
+	PID    *actor.PID
+}
+
+// Replace is the engine's timer for starting a child again.
+type Replace struct{ Kind string }
+
+// GetStats asks for what there is; of one table, or of all.
+type GetStats struct {
+	Asked[Stats]
+	Table string
+}
+
+// Stats answers GetStats.
+type Stats struct{ Tablets []TabletStats }
+
+// GetTabletStats is GetStats for one tablet.
+type GetTabletStats struct {
+	From    *actor.PID
+	Request uint64
+}
+
+// Refusal implements Answerable.
+func (m *GetTabletStats) Refusal(err error) (*actor.PID, any) {
+	return m.From, &TabletStats{Request: m.Request, Err: err}
+}
+
+// TabletStats is what a tablet knows of itself.
+type TabletStats struct {
+	Request uint64
+	Extent  tablet.Extent
+	Files   []tablet.FileMeta // the newest first
+	// ActiveEntries and FrozenEntries are in memory, with ActiveBytes and FrozenBytes by estimate.
+	ActiveEntries, FrozenEntries int64
+	ActiveBytes, FrozenBytes     int64
+	Counts                       TabletCounts
+	Err                          error // the tablet is failed, or gone
+}
+
+// TabletCounts are what a tablet has done since it started.
+type TabletCounts struct {
+	Mutations, Entries         int64 // applied
+	Flushes, Compactions       int64 // installed
+	FlushedEntries             int64
+	FlushedBytes               int64
+	CompactedRead, Compacted   int64 // entries read by major compactions, and written
+	CompactedBytes             int64 // written
+	JobFailures, JobsCancelled int64
+}
+
+// Obsolete names files that left their tablet's file set.
+type Obsolete struct{ Files []tablet.FileMeta }
