@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"millrace/internal/vfs"
+	"millrace/tablet"
+	"millrace/tablet/iter"
+	"millrace/tablet/rfile"
+	"millrace/tablet/rfile/bcfile"
+)
+
+// verdict is what verify found of a file. What could not be found out is absent.
+type verdict struct {
+	File          string         `json:"file"`
+	OK            bool           `json:"ok"`
+	Deep          bool           `json:"deep"`
+	Bytes         *int64         `json:"size,omitempty"`
+	RFileVersion  int            `json:"rfile_version,omitempty"`
+	BCFileVersion []int          `json:"bcfile_version,omitempty"` // major, minor
+	Codec         string         `json:"codec,omitempty"`
+	Sums          *bool          `json:"sums,omitempty"` // whether the file carries checksums
+	Entries       *int64         `json:"entries,omitempty"`
+	SHA256        string         `json:"sha256,omitempty"` // of all entries in key order, groups merged; deep only
+	Groups        []groupVerdict `json:"groups,omitempty"`
+	Error         *errorDocument `json:"error,omitempty"`
+}
+
+// groupVerdict is a group of it.
+type groupVerdict struct {
+	Name        *string `json:"name"` // null for the default group
+	Default     bool    `json:"default"`
+	Entries     int64   `json:"entries"`
+	Deletes     *int64  `json:"deletes,omitempty"` // deep only
+	SHA256      string  `json:"sha256,omitempty"`  // deep only
+	IndexLevels int     `json:"index_levels"`
+	DataBlocks  int64   `json:"data_blocks"`
+}
+
+// judge checks a file. The verdict holds what was found until an error.
+func (e *env) judge(ctx context.Context, path string, deep bool) (v *verdict, err error) {
+	v = &verdict{File: path, Deep: deep}
+	f, err := e.open(path)
+	if err != nil {
+		return v, err
+	}
+	if bytes, err := f.Size(); err == nil {
+		v.Bytes = &bytes
+	}
+	if err := e.judgeContainer(ctx, path, f, v); err != nil {
+		return v, errors.Join(err, f.Close())
+	}
+	r, err := rfile.Open(f, rfile.ReaderOptions{})
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	v.RFileVersion, v.BCFileVersion, v.Codec = r.Version(), containerVersion(r), r.Container().Codec()
+	if err := v.judgeIndexes(ctx, r); err != nil {
+		return v, err
+	}
+	if deep {
+		err = e.judgeEntries(ctx, path, r, v)
+	}
+	v.OK = err == nil
+	return v, err
+}
+
+// judgeContainer reads the whole file once and compares its checksums.
+func (e *env) judgeContainer(ctx context.Context, path string, f vfs.File, v *verdict) error {
+	p := e.progress("read "+path, unitBytes, *v.Bytes)
+	defer p.end()
+	report, err := bcfile.Verify(ctx, f, p.set)
+	if err == nil {
+		v.Sums = &report.HasSums
+	}
+	return err
+}
+
+// judgeIndexes walks the indexes of all groups.
+func (v *verdict) judgeIndexes(ctx context.Context, r *rfile.Reader) error {
+	infos, err := inspectGroups(ctx, r, r.Groups())
+	if err != nil {
+		return err
+	}
+	entries := int64(0)
+	for _, i := range infos {
+		entries += i.Entries
+		v.Groups = append(v.Groups, groupVerdict{Name: i.Name, Default: i.Default, Entries: i.Entries, IndexLevels: i.IndexLevels,
+			DataBlocks: i.DataBlocks})
+	}
+	v.Entries = &entries
+	_, err = inspectGroups(ctx, r, r.Samples())
+	return err
+}
+
+// judgeEntries decodes everything.
+func (e *env) judgeEntries(ctx context.Context, path string, r *rfile.Reader, v *verdict) error {
+	passes := int64(1)
+	if len(r.Groups()) > 1 {
+		passes = 2
+	}
+	p := e.progress("decode "+path, "entries", *v.Entries*passes)
+	defer p.end()
+	reports, err := r.Verify(ctx, p.set)
+	if err != nil {
+		return err
+	}
+	for i, g := range reports {
+		v.Groups[i].Deletes, v.Groups[i].SHA256 = &reports[i].Deletes, g.SHA256
+	}
+	if len(reports) == 1 {
+		v.SHA256 = reports[0].SHA256
+		return nil
+	}
+	v.SHA256, err = mergedDigest(ctx, r, p)
+	return err
+}
+
+// mergedDigest is the digest of a file's entries in key order over all groups.
+func mergedDigest(ctx context.Context, r *rfile.Reader, p *progress) (sum string, err error) {
+	digest := rfile.NewDigest()
+	s, err := openScan(ctx, r, r.Groups(), tablet.Range{}, tablet.Families{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	err = s.each(ctx, func(b *tablet.Batch, run iter.Run) error {
+		digest.AddRun(b, int(run.Lo), int(run.Hi))
+		p.add(int64(run.Len()))
+		return nil
+	})
+	return digest.Hex(), err
+}
+
+// printVerdict prints a verdict as a line of text, and with --deep one for each group.
+func (e *env) printVerdict(v *verdict) error {
+	var b bytes.Buffer
+	switch {
+	case v.Error == nil:
+		fmt.Fprintf(&b, "%s: ok, %s in %s, %s\n", printable(v.File), counted(*v.Entries, "entry", "entries"),
+			counted(int64(len(v.Groups)), "group", "groups"), v.assurance())
+		if v.Deep {
+			fmt.Fprintf(&b, "  sha256 %s\n", v.SHA256)
+		}
+	case v.Error.Offset != nil:
+		fmt.Fprintf(&b, "%s: DAMAGED at offset %d: %s\n", printable(v.File), *v.Error.Offset, v.Error.What)
+	default:
+		fmt.Fprintf(&b, "%s: not verified: %s\n", printable(v.File), v.Error.What)
+	}
+	_, err := e.out.Write(b.Bytes())
+	return err
+}
+
+// assurance says what an ok is worth.
+func (v *verdict) assurance() string {
+	switch {
+	case *v.Sums && v.Deep:
+		return "every byte matches its checksum, every entry decoded"
+	case *v.Sums:
+		return "every byte matches its checksum"
+	case v.Deep:
+		return "no checksums, every entry decoded"
+	}
+	return "no checksums: only container and index were checked, --deep decodes the data"
+}
+
+// cells is a verdict as a row of a table.
+func (v *verdict) cells() []any {
+	bcfile, entries, blocks, size := "", "", int64(0), ""
+	if len(v.BCFileVersion) == 2 {
+		bcfile = fmt.Sprintf("%d.%d", v.BCFileVersion[0], v.BCFileVersion[1])
+	}
+	if v.Entries != nil {
+		entries = fmt.Sprint(*v.Entries)
+	}
+	if v.Bytes != nil {
+		size = fmt.Sprint(*v.Bytes)
+	}
+	for _, g := range v.Groups {
+		blocks += g.DataBlocks
+	}
+	offset, what := "", ""
+	if v.Error != nil {
+		what = v.Error.What
+		if v.Error.Offset != nil {
+			offset = fmt.Sprint(*v.Error.Offset)
+		}
+	}
+	return []any{printable(v.File), v.OK, v.RFileVersion, bcfile, v.Codec, len(v.Groups), blocks, entries, size, v.SHA256, offset, what}
+}

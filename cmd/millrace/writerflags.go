@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace/tablet"
+	"millrace/tablet/rfile"
+	"millrace/tablet/rfile/bcfile"
+)
+
+// writerFlags are the flags of commands that write an RFile.
+type writerFlags struct {
+	codec             string
+	level             int
+	block, indexBlock size
+	bcfile            int
+	noSums            bool
+	groups            groupingFlag
+	groupsLike        string
+	families          familyList
+	force             bool
+}
+
+// register adds the flags to a command. codec is the default one, empty when the input's is kept; groups says what is
+// the case without --groups.
+func (w *writerFlags) register(c *cobra.Command, codec, groups string) {
+	w.block, w.indexBlock, w.codec = rfile.DefaultBlockBytes, rfile.DefaultIndexBlockBytes, codec
+	f := c.Flags()
+	note := ""
+	if codec == "" {
+		note = ` (default the codec of IN, or gz where that cannot be written)`
+	}
+	f.StringVar(&w.codec, "codec", codec, strings.Join(bcfile.Codecs(), ", ")+note)
+	f.IntVar(&w.level, "level", 0, "effort of the codec: gz 1 to 9, zstd 1 to 22, others 1 and up; 0 is the codec's default")
+	f.Var(&w.block, "block-size", "raw bytes at which a data block is closed")
+	f.Var(&w.indexBlock, "index-block-size", "raw bytes at which an index block is closed")
+	f.IntVar(&w.bcfile, "bcfile", 1, "container version: 1, which every Accumulo reads, or 3, which 2.0 and later read")
+	f.BoolVar(&w.noSums, "no-sums", false, "leave out the checksums; other readers pass over them anyway")
+	f.Var(&w.groups, "groups", "locality groups; what they do not name goes into the default group (default "+groups+")")
+	f.StringVar(&w.groupsLike, "groups-like", "", "take the locality groups of this `FILE`")
+	f.Var(&w.families, "family-order", "order in which a group lists its families; others follow in byte order")
+	f.BoolVar(&w.force, "force", false, "replace OUT if it exists")
+	err := c.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions(bcfile.Codecs(), cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag was not registered first
+	}
+}
+
+// check looks at what can be known to be wrong before any file is opened.
+func (w *writerFlags) check() error {
+	if w.codec != "" && !slices.Contains(bcfile.Codecs(), w.codec) {
+		if slices.Contains([]string{bcfile.Bzip2, "lzo"}, w.codec) {
+			return fmt.Errorf("writing codec %s: %w", w.codec, tablet.ErrUnsupported)
+		}
+		return usagef("--codec %q is not known, nearest is %q", w.codec, nearest(w.codec, bcfile.Codecs()))
+	}
+	for flag, bytes := range map[string]size{"block-size": w.block, "index-block-size": w.indexBlock} {
+		if bytes < 1 || bytes >= math.MaxInt32 {
+			return usagef("--%s is %d, not within 1 to %d", flag, int64(bytes), math.MaxInt32-1)
+		}
+	}
+	if w.bcfile != 1 && w.bcfile != 3 {
+		return usagef("--bcfile is %d, not 1 or 3", w.bcfile)
+	}
+	if len(w.groups.named) > 0 && w.groupsLike != "" {
+		return usagef("--groups and --groups-like exclude each other")
+	}
+	if c := w.codec; c != "" {
+		comp, err := bcfile.NewCompressor(c, w.level)
+		if err != nil {
+			return usagef("--level is %d: %v", w.level, err)
+		}
+		return comp.Close()
+	}
+	return nil
+}
+
+// options are the writer's.
+func (w *writerFlags) options() rfile.WriterOptions {
+	return rfile.WriterOptions{Codec: w.codec, Level: w.level, BlockBytes: int(w.block), IndexBlockBytes: int(w.indexBlock),
+		BCFile: w.bcfile, NoSums: w.noSums, FamilyOrder: w.families}
+}
+
+// layout is the grouping asked for, with the options that belong to it. like is the file whose grouping is taken when
+// no flag says otherwise; it may be nil.
+func (w *writerFlags) layout(e *env, like *rfile.Reader) (g grouping, o rfile.WriterOptions, err error) {
+	o = w.options()
+	if len(w.groups.named) > 0 {
+		return w.groups.grouping, o, nil
+	}
+	if w.groupsLike != "" {
+		r, err := e.openRFile(w.groupsLike)
+		if err != nil {
+			return g, o, err
+		}
+		defer func() { err = errors.Join(err, r.Close()) }()
+		like = r
+	}
+	if like == nil {
+		return g, o, nil
+	}
+	g, order, err := groupingOf(like)
+	if len(o.FamilyOrder) == 0 {
+		o.FamilyOrder = order
+	}
+	return g, o, err
+}
