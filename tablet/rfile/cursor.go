@@ -65,6 +65,9 @@ func (c *Cursor) String() string { return fmt.Sprintf("%s, %v", c.r.Name(), c.g)
 // Seek positions the cursor before the first entry of the range whose family is wanted. The range's keys must stay
 // unchanged until the next Seek.
 func (c *Cursor) Seek(ctx context.Context, r tablet.Range, f tablet.Families) error {
+	if c.blocks == nil {
+		return c.err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -276,9 +279,14 @@ func (c *Cursor) locate(err error) error {
 	return err
 }
 
-// Close releases the cursor's buffers. The reader stays open.
+// Close releases the cursor's buffers. The reader stays open. A second Close does nothing.
 func (c *Cursor) Close() error {
+	if c.blocks == nil {
+		return nil
+	}
 	c.done, c.err = true, fmt.Errorf("cursor on %s: %w", c, tablet.ErrClosed)
-	c.batch = tablet.Batch{}
+	c.blocks.Close()
+	c.path.close()
+	c.blocks, c.batch = nil, tablet.Batch{}
 	return nil
 }

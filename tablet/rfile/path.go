@@ -155,6 +155,13 @@ func (p *path) forget() {
 	}
 }
 
+// close releases the buffers of the nodes below the root.
+func (p *path) close() {
+	for i := 1; i < len(p.levels); i++ {
+		p.levels[i].blocks.Close()
+	}
+}
+
 func (p *path) corrupt(l *pathLevel, err error) error {
 	offset := l.offset
 	if l.blocks == nil {

@@ -34,6 +34,7 @@ type Visitor struct {
 // nodes say that another follows, and the number of leaf entries.
 func (r *Reader) Walk(ctx context.Context, g *Group, v Visitor) error {
 	w := &walker{ctx: ctx, p: newPath(r, g), v: v, g: g}
+	defer w.p.close()
 	w.last = make([]*NodeInfo, g.root.level+1)
 	if err := w.visit(0); err != nil {
 		return err
