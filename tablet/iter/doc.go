@@ -4,7 +4,7 @@
 // In the order one meets them:
 //
 //   - Source: one sorted run of entries, in batches. Files and memtables are sources; FromEntries makes one for tests,
-//     FilterFamilies adds what a source cannot do itself.
+//     FilterFamilies and Fence add what a source cannot do itself.
 //   - Merge: many sources as one, in the order (key, newer source first, position). It yields Runs, references to
 //     stretches of its sources' batches. Mode chooses how it decides; all modes give the same output. It never drops
 //     anything.

@@ -52,19 +52,25 @@ func checkEnd(t *testing.T, s RunSource) {
 	}
 }
 
-// TestMergeSeek seeks merges again and again, into ranges and families.
+// TestMergeSeek seeks merges again and again, into ranges and families; some sources are fenced.
 func TestMergeSeek(t *testing.T) {
 	r := random(t)
 	for range rounds(3_000) {
 		g := newKeyMaker(r)
 		sources := g.sources(1+r.IntN(6), 1+r.IntN(24))
-		all := reference(sources)
 		opened := openSources(r, sources)
+		fences := make([]tablet.Range, len(opened))
 		for i := range opened {
 			if r.IntN(2) == 0 {
 				opened[i] = FilterFamilies(opened[i])
 			}
+			if r.IntN(3) == 0 {
+				fences[i] = randomRange(g)
+				opened[i] = Fence(opened[i], fences[i])
+				sources[i] = clip(sources[i], fences[i], tablet.Families{})
+			}
 		}
+		all := reference(sources)
 		m := verified(NewMerge(allModes[r.IntN(2)], opened))
 		for range 5 {
 			rg, f := randomRange(g), randomFamilies(g)

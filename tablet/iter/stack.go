@@ -96,15 +96,24 @@ func (s *Stack) Fill(ctx context.Context, out []Run) (int, error) {
 		return s.merge.Fill(ctx, out) // for its error
 	}
 	for {
-		if n := s.drain(out); n > 0 {
-			return n, nil
+		if n, more, err := s.FillSome(ctx, out); n > 0 || !more || err != nil {
+			return n, err
 		}
-		n, err := s.merge.Fill(ctx, s.in[:])
-		if n == 0 || err != nil {
-			return 0, err
-		}
-		s.runs = s.in[:n]
 	}
+}
+
+// FillSome is Fill for callers that must not be kept long: it draws from the merge once at most, so that n may be 0
+// because all that was drawn was dropped. more is false at the end, when n is 0 too.
+func (s *Stack) FillSome(ctx context.Context, out []Run) (n int, more bool, err error) {
+	if n := s.drain(out); n > 0 {
+		return n, true, nil
+	}
+	drawn, err := s.merge.Fill(ctx, s.in[:])
+	if drawn == 0 || err != nil {
+		return 0, false, err
+	}
+	s.runs = s.in[:drawn]
+	return s.drain(out), true, nil
 }
 
 // Batch is as in RunSource.

@@ -306,6 +306,28 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// TestFillSome wants control back though nothing is kept.
+func TestFillSome(t *testing.T) {
+	var in []tablet.Entry
+	for ts := range 100 {
+		in = append(in, tablet.Entry{Key: tablet.NewKey(tablet.Fields{Row: []byte("x"), Timestamp: int64(-ts), Deleted: ts == 0})})
+	}
+	s := NewStack(verified(NewMerge(New, []Source{FromEntries(in, 10)})), StackOptions{})
+	if err := s.Seek(ctx, tablet.Range{}, tablet.Families{}); err != nil {
+		t.Fatal(err)
+	}
+	runs := make([]Run, 4)
+	for i := range 10 {
+		n, more, err := s.FillSome(ctx, runs)
+		if n != 0 || !more || err != nil {
+			t.Fatalf("call %d: %d runs, more %v, %v", i, n, more, err)
+		}
+	}
+	if n, more, err := s.FillSome(ctx, runs); n != 0 || more || err != nil {
+		t.Fatalf("end: %d runs, more %v, %v", n, more, err)
+	}
+}
+
 // TestStackReused wants nothing of a stack's last use in its next.
 func TestStackReused(t *testing.T) {
 	pool := NewPool()
