@@ -3,6 +3,7 @@ package rfile
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"millrace/internal/wire"
 	"millrace/tablet"
@@ -122,8 +123,9 @@ func (d *decoder) firstKey(ref *tablet.EntryRef, flags byte) (uint64, error) {
 		}
 		b.Arena = append(b.Arena, d.raw[d.at:d.at+n]...)
 		d.at += n
-		d.setEnd(ref, i)
+		setEnd(ref, i, uint32(len(b.Arena))-ref.KeyAt)
 	}
+	ref.KeyBytes = uint32(len(b.Arena)) - ref.KeyAt
 	if err := d.timestamp(ref, 0); err != nil {
 		return 0, err
 	}
@@ -138,18 +140,15 @@ func (d *decoder) firstKey(ref *tablet.EntryRef, flags byte) (uint64, error) {
 	return tablet.CodeOf(&prev, &key), nil
 }
 
-// setEnd records that field i ends where the arena ends.
-func (d *decoder) setEnd(ref *tablet.EntryRef, i int) {
-	end := uint32(len(d.batch.Arena)) - ref.KeyAt
-	switch i {
+// setEnd records where a field ends, from the key's start. The last field ends where the key does.
+func setEnd(ref *tablet.EntryRef, field int, end uint32) {
+	switch field {
 	case 0:
 		ref.Ends.Row = end
 	case 1:
 		ref.Ends.Family = end
 	case 2:
 		ref.Ends.Qualifier = end
-	default:
-		ref.KeyBytes = end
 	}
 }
 
@@ -159,42 +158,51 @@ func fieldsOf(r *tablet.EntryRef) [5]uint32 {
 }
 
 // relativeKey decodes a key against the last one and returns its code.
+//
+// The fields flagged the same up to the first one that is not, and the prefix which that one shares, lie back to back in
+// the last key: they are one copy.
 func (d *decoder) relativeKey(ref *tablet.EntryRef, flags, prefixes byte) (uint64, error) {
-	b := d.batch
+	arena := d.batch.Arena
+	ref.KeyAt = uint32(len(arena))
 	prev := fieldsOf(&d.prev)
-	ref.KeyAt = uint32(len(b.Arena))
-	// differs is the first field not flagged the same, shared its recorded prefix. What lies before is one copy.
-	differs, shared := 4, 0
-	for i := 0; i < 4; i++ {
-		bit := byte(1) << i
-		from, to := d.prev.KeyAt+prev[i], d.prev.KeyAt+prev[i+1]
-		switch {
-		case flags&bit != 0:
-			b.Arena = append(b.Arena, b.Arena[from:to]...)
-		case prefixes&bit != 0:
-			p, n, err := d.prefixLengths(int(to - from))
-			if err != nil {
-				return 0, err
+	last := arena[d.prev.KeyAt : d.prev.KeyAt+d.prev.KeyBytes]
+	differs := bits.TrailingZeros8(^flags&allFieldsSame | 1<<4)
+	shared := 0
+	if prefixes&(1<<differs)&prefixFields != 0 {
+		var err error
+		if shared, err = d.prefixLength(int(prev[differs+1] - prev[differs])); err != nil {
+			return 0, err
+		}
+	}
+	arena = append(arena, last[:int(prev[differs])+shared]...)
+	ref.Ends = tablet.Ends{Row: prev[1], Family: prev[2], Qualifier: prev[3]}
+	for i := differs; i < 4; i++ {
+		if i > differs {
+			keep := last[prev[i]:prev[i+1]]
+			if flags&(1<<i) == 0 {
+				n := 0
+				if prefixes&(1<<i) != 0 {
+					var err error
+					if n, err = d.prefixLength(len(keep)); err != nil {
+						return 0, err
+					}
+				}
+				keep = keep[:n]
 			}
-			b.Arena = append(b.Arena, b.Arena[from:from+uint32(p)]...)
-			b.Arena = append(b.Arena, d.raw[d.at:d.at+n]...)
-			d.at += n
-			if differs == 4 {
-				differs, shared = i, p
-			}
-		default:
+			arena = append(arena, keep...)
+		}
+		if flags&(1<<i) == 0 {
 			n, err := d.length()
 			if err != nil {
 				return 0, err
 			}
-			b.Arena = append(b.Arena, d.raw[d.at:d.at+n]...)
+			arena = append(arena, d.raw[d.at:d.at+n]...)
 			d.at += n
-			if differs == 4 {
-				differs = i
-			}
 		}
-		d.setEnd(ref, i)
+		setEnd(ref, i, uint32(len(arena))-ref.KeyAt)
 	}
+	ref.KeyBytes = uint32(len(arena)) - ref.KeyAt
+	d.batch.Arena = arena
 	if err := d.relativeTimestamp(ref, flags, prefixes); err != nil {
 		return 0, err
 	}
@@ -252,22 +260,29 @@ func (d *decoder) length() (int, error) {
 	return int(v), nil
 }
 
-// prefixLengths reads how many bytes of the previous key's field, had bytes long, are kept, and how many follow.
-func (d *decoder) prefixLengths(had int) (kept, follow int, err error) {
-	v, n, err := wire.HVLong(d.raw[d.at:])
+// prefixLength reads how many bytes of the previous key's field, had bytes long, are kept.
+func (d *decoder) prefixLength(had int) (int, error) {
+	v, n, err := d.vlong()
 	if err != nil {
-		return 0, 0, d.bad("length of a shared prefix: %v", err)
+		return 0, d.bad("length of a shared prefix: %v", err)
 	}
 	if v < 0 || v > int64(had) {
-		return 0, 0, d.bad("shared prefix of %d bytes, of a field of %d", v, had)
+		return 0, d.bad("shared prefix of %d bytes, of a field of %d", v, had)
 	}
 	d.at += n
-	follow, err = d.length()
-	return int(v), follow, err
+	return int(v), nil
+}
+
+// vlong reads an integer where the decoder is, without moving on.
+func (d *decoder) vlong() (int64, int, error) {
+	if v, ok := wire.HVLong1(d.raw[d.at:]); ok {
+		return v, 1, nil
+	}
+	return wire.HVLong(d.raw[d.at:])
 }
 
 func (d *decoder) timestamp(ref *tablet.EntryRef, base int64) error {
-	v, n, err := wire.HVLong(d.raw[d.at:])
+	v, n, err := d.vlong()
 	if err != nil {
 		return d.bad("timestamp: %v", err)
 	}

@@ -34,6 +34,7 @@ const (
 	prefixVis  = 0x08
 	prefixTS   = 0x10 // timestamp is a difference
 
+	prefixFields  = prefixRow | prefixFam | prefixQual | prefixVis
 	allFieldsSame = flagRowSame | flagFamSame | flagQualSame | flagVisSame
 	relativeFlags = allFieldsSame | flagTSSame | flagPrefixes
 	unknownFlags1 = 0x40
