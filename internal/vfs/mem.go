@@ -1,12 +1,9 @@
 package vfs
 
 import (
-	"io"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,52 +67,6 @@ func (m *MemFS) OpenFiles() int {
 	m.device.mu.RLock()
 	defer m.device.mu.RUnlock()
 	return m.device.open
-}
-
-// Clone returns a copy of all that the process sees, on a device of its own: what a crash of the process leaves.
-func (m *MemFS) Clone() *MemFS { return m.image(false) }
-
-// Durable returns a copy of what was synced alone, on a device of its own: what a power cut leaves at the worst.
-func (m *MemFS) Durable() *MemFS { return m.image(true) }
-
-func (m *MemFS) image(durable bool) *MemFS {
-	m.device.mu.RLock()
-	defer m.device.mu.RUnlock()
-	copies := map[*memNode]*memNode{} // a file with two names stays one file
-	root := m.root.image(durable, copies)
-	return &MemFS{device: &memDevice{free: m.device.free}, root: root}
-}
-
-func (n *memNode) image(durable bool, copies map[*memNode]*memNode) *memNode {
-	if c := copies[n]; c != nil {
-		return c
-	}
-	if !n.dir {
-		length := len(n.data)
-		if durable {
-			length = n.synced
-		}
-		c := &memNode{data: n.data[:length:length], synced: n.synced}
-		copies[n] = c
-		return c
-	}
-	c := newMemDir()
-	copies[n] = c
-	from := n.entries
-	if durable {
-		from = n.durable
-	}
-	for name, child := range from {
-		c.entries[name] = child.image(durable, copies)
-	}
-	if durable {
-		c.durable = maps.Clone(c.entries)
-		return c
-	}
-	for name, child := range n.durable {
-		c.durable[name] = child.image(durable, copies)
-	}
-	return c
 }
 
 // find returns what a valid name stands for.
@@ -350,44 +301,5 @@ func (m *MemFS) Link(from string, to FS, name string) error {
 		return linkError("link", from, name, err)
 	}
 	dir.entries[last] = n
-	return nil
-}
-
-func (m *MemFS) Lock(name string) (io.Closer, error) {
-	m.device.mu.Lock()
-	defer m.device.mu.Unlock()
-	n, err := m.file(name)
-	if err == syscall.ENOENT {
-		n, err = m.create(name)
-	}
-	if err == nil && n.locked {
-		err = heldError{pid: syscall.Getpid()}
-	}
-	if err != nil {
-		return nil, pathError("lock", name, err)
-	}
-	n.locked = true
-	n.data, n.synced = []byte(strconv.Itoa(syscall.Getpid())+"\n"), 0
-	m.device.open++
-	return &memLock{fs: m, n: n, name: name}, nil
-}
-
-// memLock is a lock held; n is nil once it is given back.
-type memLock struct {
-	fs   *MemFS
-	n    *memNode
-	name string
-}
-
-func (l *memLock) Close() error {
-	l.fs.device.mu.Lock()
-	defer l.fs.device.mu.Unlock()
-	if l.n == nil {
-		return pathError("unlock", l.name, fs.ErrClosed)
-	}
-	l.n.locked = false
-	l.n.data, l.n.synced = nil, 0
-	l.n = nil
-	l.fs.device.open--
 	return nil
 }
