@@ -46,6 +46,9 @@ const (
 	// maxTrackedFamilies is how many families a default group lists: Accumulo compares its limit of 1,000 after the fact.
 	maxTrackedFamilies = 1001
 
+	// firstBlock is where blocks begin, behind the container's magic.
+	firstBlock = 16
+
 	// DefaultBlockBytes and DefaultIndexBlockBytes are Accumulo's table.file.compress.blocksize and .blocksize.index.
 	DefaultBlockBytes      = 100 << 10
 	DefaultIndexBlockBytes = 128 << 10

@@ -95,9 +95,9 @@ func (p *path) descend(from int) error {
 // enter reads the node that the level above points at, unless it is there, and holds it against what is known of it.
 func (p *path) enter(i int) error {
 	up, l := &p.levels[i-1], &p.levels[i]
-	e, err := up.node.entry(up.at)
+	e, err := p.read(up)
 	if err != nil {
-		return p.corrupt(up, err)
+		return err
 	}
 	if l.offset == e.region.Offset {
 		return nil
@@ -140,8 +140,15 @@ func checkChild(nd *node, up *pathLevel, e *indexEntry, leftover int) error {
 
 // entry is the leaf entry that the path is at. Its key is valid while the path stays.
 func (p *path) entry() (indexEntry, error) {
-	l := &p.levels[len(p.levels)-1]
+	return p.read(&p.levels[len(p.levels)-1])
+}
+
+// read decodes the entry taken at a level. What it points at must lie in the file, before the container's directory.
+func (p *path) read(l *pathLevel) (indexEntry, error) {
 	e, err := l.node.entry(l.at)
+	if end := p.r.bc.MetaIndexOffset(); err == nil && (e.region.Offset < firstBlock || e.region.End() > end) {
+		err = fmt.Errorf("index entry %d points at bytes %d to %d, not within %d to %d", l.at, e.region.Offset, e.region.End(), firstBlock, end)
+	}
 	if err != nil {
 		return e, p.corrupt(l, err)
 	}

@@ -66,9 +66,9 @@ func (w *walker) visit(depth int) error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		e, err := l.node.entry(l.at)
+		e, err := w.p.read(l)
 		if err != nil {
-			return w.p.corrupt(l, err)
+			return err
 		}
 		if depth == len(w.p.levels)-1 {
 			if err := w.leaf(&e); err != nil {
