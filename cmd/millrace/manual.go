@@ -43,13 +43,26 @@ func newGroup(name, short, long string, commands ...*cobra.Command) *cobra.Comma
 	c := &cobra.Command{Use: name + " COMMAND", Short: short, Long: long, DisableFlagsInUseLine: true,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			if len(args) > 0 && args[0] != "help" {
 				return unknownCommand(cmd, args[0])
 			}
-			return cmd.Help()
+			return helpOn(cmd, args[min(len(args), 1):])
 		}}
 	c.AddCommand(commands...)
 	return c
+}
+
+// helpOn prints the help of the command that names lead to from a group.
+func helpOn(of *cobra.Command, names []string) error {
+	for _, name := range names {
+		next, _, err := of.Find([]string{name})
+		if err != nil || next == of {
+			return unknownCommand(of, name)
+		}
+		of = next
+	}
+	of.InitDefaultHelpFlag()
+	return of.Help()
 }
 
 func (m manual) text() string {

@@ -79,6 +79,18 @@ func (o *output) commit() error {
 	if err != nil {
 		return err
 	}
+	return o.publishSynced()
+}
+
+// handOver gives the open file to who will sync and close it; publishSynced follows in place of commit.
+func (o *output) handOver() vfs.File {
+	f := o.file
+	o.file = nil
+	return f
+}
+
+// publishSynced gives a file that is durable and closed its name.
+func (o *output) publishSynced() error {
 	if err := o.publish(); err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 func newRfile(e *env) *cobra.Command {
-	return newGroup("rfile", "inspect, check, compare and make RFiles", `
+	return newGroup("rfile", "inspect, check, compare, make and compact RFiles", `
 Commands on RFiles, Accumulo's sorted files. No Java and no Hadoop is needed.
 
 All versions that Accumulo ever wrote are read; what is written is version 8 in a BCFile 1.0 container, which every
 release of Accumulo reads, with checksums of its own that other readers pass over.
 
 Rows and families are given and printed as text: printable ASCII as it is, other bytes as \xNN, a backslash as \\.`[1:],
-		newInfo(e), newCat(e), newVerify(e), newDiff(e), newCreate(e))
+		newInfo(e), newCat(e), newVerify(e), newDiff(e), newCreate(e), newCompact(e), newConvert(e))
 }
 
 // openRFile opens a file that an argument names.

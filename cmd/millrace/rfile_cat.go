@@ -30,9 +30,14 @@ Text comes in key order over all groups, ndjson group after group as in the file
 		exits:  []int{3, 6},
 		examples: `
 $ millrace rfile cat --limit 2 v8_none.rf
-…
-$ millrace rfile cat --format ndjson -b row_00002 -e row_00002 --limit 1 v8_none.rf
-…`[1:],
+row_00000 a:q11/long/qualifier/605 [(A|B)&C] -1965861971687223536	\x98\x05\xfa\x8f\x85\x88,\x12\xea\xe7$\xce\xf0\xc6
+row_00000 a:q27 [A&B] -5035416652758189523	\x8a\xef
+
+$ millrace rfile cat --count -b row_00100 -c family1,fam v8_lgs_sample.rf
+1013
+
+$ millrace rfile cat --format ndjson --limit 1 v8_cf1000.rf
+{"row":"72","cf":"663030303030","cq":"","cv":"","ts":"1","del":false,"val":"","g":0}`[1:],
 	}
 	var o catOptions
 	c := newCommand(m, args(1, 1, "one file"), func(cmd *cobra.Command, args []string) error {
@@ -144,7 +149,12 @@ func (o *catOptions) choose(r *rfile.Reader) ([]*rfile.Group, error) {
 		if g.Default == (len(name) == 0) && g.Name == string(name) {
 			return []*rfile.Group{g}, nil
 		}
-		names = append(names, g.Name)
+		if !g.Default {
+			names = append(names, g.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, usagef("%s has no group %q, nor any with a name", r.Name(), o.group)
 	}
 	return nil, usagef("%s has no group %q, nearest is %q", r.Name(), o.group, nearest(o.group, names))
 }

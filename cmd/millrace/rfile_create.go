@@ -38,9 +38,10 @@ the memory go to temporary files in a hidden directory beside OUT, which is remo
 		exits:  []int{3, 6},
 		examples: `
 $ millrace rfile cat --format ndjson v8_none.rf | millrace rfile create --codec zstd out.rf
-…
-$ millrace rfile create --input v8_lgs_sample.jsonl.gz --groups-like v8_lgs_sample.rf out2.rf
-…`[1:],
+out.rf: 800 entries, including 98 delete markers, in 29,524 bytes, codec zstd, …
+
+$ millrace rfile create --input v8_lgs_sample.jsonl.gz --groups 'left=fam,family1;right=zother' out2.rf
+out2.rf: 3,100 entries, including 379 delete markers, in 46,573 bytes, codec gz, …`[1:],
 	}
 	o := createOptions{memory: 256 << 20, input: "-"}
 	c := newCommand(m, args(1, 1, "one output"), func(cmd *cobra.Command, args []string) error {

@@ -28,9 +28,13 @@ whose value differs appears as both. Then the counts. Damage ends the comparison
 		exits:  []int{3, 4, 6},
 		examples: `
 $ millrace rfile diff v8_lz4.rf v8_zstd.rf
-…
-$ millrace rfile diff --limit 1 --keys v8_cf1000.rf v8_cf1001.rf
-…`[1:],
+2,500 entries equal, 0 only in v8_lz4.rf, 0 only in v8_zstd.rf, 0 with another value
+
+$ millrace rfile diff --limit 1 v8_cf1000.rf v8_cf1002.rf
++ r f01000: [] 1	
+... and 1 more
+1,000 entries equal, 0 only in v8_cf1000.rf, 2 only in v8_cf1002.rf, 0 with another value
+millrace rfile diff: v8_cf1000.rf and v8_cf1002.rf do not hold the same entries`[1:],
 	}
 	o := diffOptions{limit: 10}
 	c := newCommand(m, args(2, 2, "two files"), func(cmd *cobra.Command, args []string) error {

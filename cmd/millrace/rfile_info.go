@@ -23,11 +23,29 @@ A file that cannot be read is reported, and the others are described all the sam
 		memory: "the index root of one file, and one index block a level.",
 		exits:  []int{3, 6},
 		examples: `
-$ millrace rfile info v8_multilevel.rf
-v8_multilevel.rf
-…
+$ millrace rfile info v8_none.rf
+v8_none.rf
+  format   RFile 8 in BCFile 3.0, codec none, no checksums of its own
+  size     36,673 bytes
+  content  800 entries in 1 group, 9 data blocks: 36,108 bytes raw, 36,108 stored, ratio 1.00
+  named    BCFile.index (6 bytes), RFile.index (438 bytes)
+
+  group default
+    families  2: "a" 408, "b" 392
+    entries   800 in 9 blocks: 36,108 bytes raw, 36,108 stored, ratio 1.00
+    index     root of level 0, 0 blocks below it
+    first     row_00000 a:q11/long/qualifier/605 [(A|B)&C] -1965861971687223536
+    last      row_00160_98d503ca b:q45 [(A|B)&C] 1700000004583
+    raw bytes of a block
+            2K to below 4K                1 #####
+            4K to below 8K                8 ########################################
+    entries of a block
+            64 to below 128               9 ########################################
+
 $ millrace rfile info --format csv v8_none.rf v8_zstd.rf
-…`[1:],
+file,rfile,bcfile,codec,sums,group,entries,data_blocks,index_levels,raw_bytes,stored_bytes,file_bytes
+v8_none.rf,8,3.0,none,false,,800,9,0,36108,36108,36673
+v8_zstd.rf,8,3.0,zstd,false,,2500,3,0,532027,59703,60013`[1:],
 	}
 	var f format
 	families := 5

@@ -26,9 +26,12 @@ A damaged file is reported with the place, and the others are checked all the sa
 		exits:  []int{3, 6},
 		examples: `
 $ millrace rfile verify v8_none.rf v8_zstd.rf
-…
-$ millrace rfile verify --deep --format json v8_edge.rf
-…`[1:],
+v8_none.rf: ok, 800 entries in 1 group, no checksums: only container and index were checked, --deep decodes the data
+v8_zstd.rf: ok, 2,500 entries in 1 group, no checksums: only container and index were checked, --deep decodes the data
+
+$ millrace rfile verify --deep v8_edge.rf
+v8_edge.rf: ok, 127 entries in 1 group, no checksums, every entry decoded
+  sha256 a9fa1cbccb69dadfa58de5046cef6802a330d88667dddeaff1286cb6e46f9533`[1:],
 	}
 	var f format
 	deep := false

@@ -41,16 +41,7 @@ Commands on RFiles, Accumulo's sorted files. No Java and no Hadoop is needed.
 …`[1:],
 	}
 	return newCommand(m, cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
-		of := cmd.Root()
-		for _, name := range args {
-			next, _, err := of.Find([]string{name})
-			if err != nil || next == of {
-				return unknownCommand(of, name)
-			}
-			of = next
-		}
-		of.InitDefaultHelpFlag()
-		return of.Help()
+		return helpOn(cmd.Root(), args)
 	})
 }
 
@@ -76,7 +67,7 @@ millrace …
 $ millrace version --format json
 {
   "schema": "millrace.version/1",
-  …
+…
 }`[1:],
 	}
 	var f format

@@ -28,7 +28,7 @@ func message(command string, err error) string {
 	case errors.Is(err, context.Canceled):
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	case errors.Is(err, tablet.ErrUsage):
-		text += " (see " + command + " --help)"
+		text = strings.TrimSuffix(text, ": "+tablet.ErrUsage.Error()) + " (see " + command + " --help)"
 	}
 	return text
 }

@@ -54,7 +54,7 @@ func (e *env) printWritten(w *written, f format) error {
 func (w *written) text() string {
 	deletes := ""
 	if w.Deletes > 0 {
-		deletes = fmt.Sprintf(" (%s of them a delete marker)", humanize.Comma(w.Deletes))
+		deletes = ", including " + counted(w.Deletes, "delete marker", "delete markers") + ","
 	}
 	took := time.Duration(w.TookNS)
 	return fmt.Sprintf("%s: %s%s in %s bytes, codec %s, %v, %s entries/s", printable(w.File), counted(w.Entries, "entry", "entries"), deletes,
