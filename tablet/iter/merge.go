@@ -71,7 +71,7 @@ type order interface {
 	refilled(m *Merge, src uint16)
 }
 
-var orders = [modes]order{Old: oldOrder{}, New: newOrder{}}
+var orders = [modes]order{New: newOrder{}, Old: oldOrder{}}
 
 // Seek positions all sources anew. The range and the families may be kept, as in Source.Seek.
 func (m *Merge) Seek(ctx context.Context, r tablet.Range, f tablet.Families) error {

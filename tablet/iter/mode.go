@@ -6,24 +6,28 @@ import (
 	"millrace/tablet"
 )
 
-// Mode says how a merge decides which source comes next. All modes give the same output.
+// Mode says how a merge decides which source comes next. All modes give the same output. The zero value is the one to
+// use.
 type Mode uint8
 
 const (
-	// Old takes the current source out of the heap and puts it back for every entry. It is what Accumulo did before
-	// ACCUMULO-2827, kept to be measured against.
-	Old Mode = iota
 	// New keeps the current source outside the heap, and stays with it while its key comes before the heap's smallest:
 	// one comparison an entry. It is what ACCUMULO-2827 made of Old.
-	New
+	New Mode = iota
+	// Old takes the current source out of the heap and puts it back for every entry. It is what Accumulo did before
+	// ACCUMULO-2827, kept to be measured against.
+	Old
 
 	modes
 )
 
-var modeNames = [modes]string{Old: "old", New: "new"}
+var modeNames = [modes]string{New: "new", Old: "old"}
+
+// Valid says whether m is one of the modes.
+func (m Mode) Valid() bool { return m < modes }
 
 func (m Mode) String() string {
-	if m < modes {
+	if m.Valid() {
 		return modeNames[m]
 	}
 	return fmt.Sprintf("mode %d", uint8(m))
