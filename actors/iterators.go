@@ -101,25 +101,10 @@ func parseIterator(name, value string) (iter.Setting, error) {
 	return iter.Setting{Name: name, Class: class, Priority: p}, nil
 }
 
-// stackOf orders settings, and takes the versioning into the system's pass if nothing is below it.
-func stackOf(settings []iter.Setting) (StackSettings, error) {
-	ordered, err := iter.Ordered(settings)
-	if err != nil {
-		return StackSettings{}, err
-	}
-	s := StackSettings{Iterators: ordered}
-	if len(ordered) == 0 || ordered[0].Class != versioning {
-		return s, nil
-	}
-	text, ok := ordered[0].Options["maxVersions"]
-	if !ok {
-		text = "1"
-	}
-	if err := parseCount(&s.MaxVersions, text, 1); err != nil {
-		return s, fmt.Errorf("iterator %q: option maxVersions: %w", ordered[0].Name, err)
-	}
-	s.Iterators = ordered[1:]
-	return s, nil
+// stackOf orders settings, and takes versioning into the system's pass if nothing is below it.
+func stackOf(settings []iter.Setting) (s StackSettings, err error) {
+	s.MaxVersions, s.Iterators, err = iter.FuseVersions(settings)
+	return s, err
 }
 
 func parseCodec(dst *string, v string) error {

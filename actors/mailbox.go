@@ -120,28 +120,28 @@ func (m *Mailbox) drain() {
 
 // Deliver hands over one message. It returns false when there was none; the box is idle from then on.
 func (m *Mailbox) Deliver() bool {
-	msg, lane := m.next()
-	switch lane {
-	case laneNone:
+	msg, origin := m.next()
+	switch origin {
+	case fromNowhere:
 		return false
-	case laneDead:
+	case fromDead:
 		m.dead(msg)
 	default:
-		m.invoke(msg, lane)
+		m.invoke(msg, origin)
 	}
 	return true
 }
 
-type lane uint8
+type origin uint8
 
 const (
-	laneNone lane = iota
-	laneSystem
-	laneUser
-	laneDead
+	fromNowhere origin = iota
+	fromSystem
+	fromUser
+	fromDead
 )
 
-func (m *Mailbox) next() (any, lane) {
+func (m *Mailbox) next() (any, origin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.system.n > 0 {
@@ -152,20 +152,20 @@ func (m *Mailbox) next() (any, lane) {
 		case *actor.ResumeMailbox:
 			m.suspended = false
 		default:
-			return msg, laneSystem
+			return msg, fromSystem
 		}
 	}
 	switch {
 	case m.user.n == 0 || m.suspended && !m.closed:
 		m.running = false
-		return nil, laneNone
+		return nil, fromNowhere
 	case m.closed:
-		return m.user.pop(), laneDead
+		return m.user.pop(), fromDead
 	}
-	return m.user.pop(), laneUser
+	return m.user.pop(), fromUser
 }
 
-func (m *Mailbox) invoke(msg any, l lane) {
+func (m *Mailbox) invoke(msg any, l origin) {
 	returned := false
 	defer func() {
 		if returned {
@@ -175,7 +175,7 @@ func (m *Mailbox) invoke(msg any, l lane) {
 			m.invoker.EscalateFailure(reason, msg)
 		}
 	}()
-	if l == laneSystem {
+	if l == fromSystem {
 		m.invoker.InvokeSystemMessage(msg)
 	} else {
 		m.invoker.InvokeUserMessage(msg)

@@ -70,6 +70,9 @@ type Runtime struct {
 	inboxes  atomic.Uint64
 	closed   atomic.Bool
 	strategy *stopFailed
+	// work ends when the actors shall not begin anything long any more; reads of files go by it.
+	work     context.Context
+	stopWork context.CancelFunc
 
 	mu    sync.Mutex
 	alive map[string]*cell
@@ -129,6 +132,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	}
 	rt.root = actor.NewRootContext(rt.system, nil)
 	rt.strategy = &stopFailed{rt: rt}
+	rt.work, rt.stopWork = context.WithCancel(context.Background())
 	rt.timers = newTimers(rt.clock, rt.Send)
 	rt.sub = rt.system.EventStream.Subscribe(rt.onEvent)
 	return rt, nil
@@ -286,6 +290,7 @@ func (rt *Runtime) Close(ctx context.Context) error {
 	if !rt.closed.CompareAndSwap(false, true) {
 		return nil
 	}
+	rt.stopWork()
 	rt.timers.close()
 	var errs []error
 	if alive := rt.Alive(); len(alive) > 0 {

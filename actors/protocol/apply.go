@@ -25,6 +25,30 @@ type Write struct {
 	Asked[Written]
 	Table     string
 	Mutations []*tablet.Mutation
+	// Ticket is what the mutations were admitted with; it is given back with the answer, whether anybody waits for that
+	// or not. May be nil.
+	Ticket Ticket
+}
+
+// Ticket is a share of something bounded. Return gives it back, once, however often it is called.
+type Ticket interface{ Return() }
+
+// Answer shadows Asked's.
+func (m *Write) Answer(v *Written) bool {
+	m.giveBack()
+	return m.Asked.Answer(v)
+}
+
+// Refuse shadows Asked's.
+func (m *Write) Refuse(err error) bool {
+	m.giveBack()
+	return m.Asked.Refuse(err)
+}
+
+func (m *Write) giveBack() {
+	if m.Ticket != nil {
+		m.Ticket.Return()
+	}
 }
 
 // Written answers Write.

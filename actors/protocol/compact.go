@@ -15,7 +15,7 @@ import (
 //	scheduler  --Permit-->      tablet      which spawns the job, its child
 //	job        --Continue-->    job         between its steps
 //	tablet     --Cancel-->      job         which ends with an error soon
-//	job        --JobDone-->     tablet      installs or swaps the file: the one commit
+//	job        --JobDone-->     tablet      installs or swaps the file, the one commit, and stops the job
 //	tablet     --Release-->     scheduler   also takes a wish back
 //
 // A job that dies without JobDone is seen by its tablet, its parent, as Terminated. The scheduler watches tablets: what

@@ -13,7 +13,6 @@ import (
 //	store   <..TableIs......  engine
 //	store   --GetStats-->     engine  --GetTabletStats-->  tablet
 //	store   <..Stats........  engine  <--TabletStats-----  tablet
-//	tablet  --Obsolete-->     files    closes and removes files that no view holds any more
 //	engine  --Replace-->      engine   when a child that ended is due to be started again
 
 // CreateTable asks for a new table.
@@ -81,6 +80,3 @@ type TabletCounts struct {
 	CompactedBytes             int64 // written
 	JobFailures, JobsCancelled int64
 }
-
-// Obsolete names files that left their tablet's file set.
-type Obsolete struct{ Files []tablet.FileMeta }

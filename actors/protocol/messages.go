@@ -7,5 +7,5 @@ var Messages = []any{
 	&FlushTable{}, &TableFlushed{}, &Flush{}, &Flushed{},
 	&CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},
 	&ScanOpen{}, &ScanBatch{}, &Credit{}, &ScanEnd{}, &ScanClose{}, &SessionDone{}, &Idle{},
-	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &Obsolete{},
+	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &WantView{}, &ViewIs{},
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/reader/scan"
+	"millrace/tablet"
+	"millrace/tablet/iter"
 )
 
 // The scan conversation. A client is an actor or an inbox; it reads one tablet a session.
@@ -15,9 +17,10 @@ import (
 //	client  --Credit-->      session  one for each page worked through, which it may give back
 //	session --ScanEnd-->     client   exactly one, last; a client that sends ScanClose gets none
 //	client  --ScanClose-->   session  or scans, if no batch has told the session's address yet
-//	session --SessionDone--> scans
+//	session --SessionDone--> scans    which stops the session
 //
-// A session that dies without SessionDone is ended towards its client by scans.
+// A session that dies without SessionDone is ended towards its client by scans. It must not stop itself: its end is a
+// system message and would overtake SessionDone.
 
 // ScanOpen asks for a scan of one tablet. The answer is a stream, of a batch at least unless there is no entry.
 type ScanOpen struct {
@@ -69,3 +72,36 @@ type SessionDone struct {
 
 // Idle is the tick at which a session looks whether its client is still there.
 type Idle struct{}
+
+// WantView asks a tablet for what it holds now.
+type WantView struct {
+	From    *actor.PID
+	Request uint64
+}
+
+// Refusal implements Answerable.
+func (m *WantView) Refusal(err error) (*actor.PID, any) {
+	return m.From, &ViewIs{Request: m.Request, Err: err}
+}
+
+// ViewIs answers WantView. The receiver releases the view.
+type ViewIs struct {
+	Request uint64
+	View    View
+	Err     error
+}
+
+// Release implements Releaser.
+func (m *ViewIs) Release() {
+	if m.View != nil {
+		m.View.Release()
+	}
+}
+
+// View is a tablet at one moment: snapshots of its memtables and leases on its files. It is a live handle and never
+// leaves the process.
+type View interface {
+	// Sources opens readers of everything, the newest first. They are valid until Release, and are closed before it.
+	Sources(f tablet.Families) ([]iter.Source, error)
+	Release()
+}

@@ -71,6 +71,9 @@ type Limits struct {
 	// Bytes is how much the entries of a page weigh, 288 each beside their keys and values, when no further one is
 	// added. Default 512 KiB.
 	Bytes int64
+	// Work is about how many entries may be read for a page that finds few, before it is handed over as it is; 0 any
+	// number. User iterators know no such bound.
+	Work int64
 }
 
 // WithDefaults fills in what is zero.

@@ -59,8 +59,9 @@ func Open(pool *iter.Pool, sources []iter.Source, spec Spec) (*Session, error) {
 	return s, nil
 }
 
-// Fill empties the page and copies the next entries into it. more is false when nothing is behind them. After an error
-// the page holds what came before it, and the error repeats.
+// Fill empties the page and copies the next entries into it. more is false when nothing is behind them. The page may be
+// empty although there is more, if Limits.Work stopped it. After an error the page holds what came before it, and the
+// error repeats.
 func (s *Session) Fill(ctx context.Context, p *Page, l Limits) (more bool, err error) {
 	p.Reset()
 	if s.err != nil {
@@ -104,13 +105,19 @@ func (s *Session) fail(err error) error {
 
 // fillRuns copies entries straight from the stack's runs.
 func (s *Session) fillRuns(ctx context.Context, p *Page, l *Limits) (more bool, err error) {
+	work := s.stack.Books().Read + l.Work
 	for {
 		if len(s.runs) == 0 {
-			n, err := s.stack.Fill(ctx, s.in[:])
-			if n == 0 || err != nil {
+			n, more, err := s.stack.FillSome(ctx, s.in[:])
+			if !more || err != nil {
 				return false, err
 			}
-			s.runs = s.in[:n]
+			if s.runs = s.in[:n]; n == 0 {
+				if l.Work > 0 && s.stack.Books().Read >= work {
+					return true, nil
+				}
+				continue
+			}
 		}
 		r := &s.runs[0]
 		b := s.stack.Batch(r.Src)

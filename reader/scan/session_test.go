@@ -45,6 +45,7 @@ func TestPagesAndResuming(t *testing.T) {
 // inPages reads everything, opening a new session now and then.
 func inPages(t *rapid.T, runs [][]tablet.Entry, spec Spec, reopens bool) (got []string) {
 	pool := iter.NewPool()
+	work := int64(rapid.IntRange(0, 3).Draw(t, "work"))
 	var p Page
 	for {
 		s, err := Open(pool, sources(runs), spec)
@@ -52,12 +53,12 @@ func inPages(t *rapid.T, runs [][]tablet.Entry, spec Spec, reopens bool) (got []
 			t.Fatal(err)
 		}
 		for {
-			l := Limits{Entries: rapid.IntRange(1, 5).Draw(t, "page"), Bytes: int64(rapid.IntRange(1, 2000).Draw(t, "bytes"))}
+			l := Limits{Entries: rapid.IntRange(1, 5).Draw(t, "page"), Bytes: int64(rapid.IntRange(1, 2000).Draw(t, "bytes")), Work: work}
 			more, err := s.Fill(context.Background(), &p, l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if more && p.Len() == 0 || p.Len() > l.Entries {
+			if more && p.Len() == 0 && work == 0 || p.Len() > l.Entries {
 				t.Fatalf("page of %d entries, at most %d, more %v", p.Len(), l.Entries, more)
 			}
 			for i := range p.Len() {
@@ -276,5 +277,32 @@ func TestSessionClipsWhatIteratorsDeliver(t *testing.T) {
 	var p Page
 	if more, err := s.Fill(t.Context(), &p, Limits{}); more || err != nil || p.Len() != 2 {
 		t.Errorf("%d entries, more %v, %v; want the two of the range", p.Len(), more, err)
+	}
+}
+
+// A scan that finds nothing must let go now and then.
+func TestWorkIsBounded(t *testing.T) {
+	entries := make([]tablet.Entry, 10_000)
+	for i := range entries {
+		entries[i].Key = tablet.NewKey(tablet.Fields{Row: fmt.Appendf(nil, "%06d", i), Visibility: []byte("x")})
+	}
+	s, err := Open(iter.NewPool(), []iter.Source{iter.FromEntries(entries, 10)}, Spec{Visible: func([]byte) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	calls, read := 0, int64(0)
+	for more := true; more; calls++ {
+		if more, err = s.Fill(t.Context(), &Page{}, Limits{Work: 100}); err != nil {
+			t.Fatal(err)
+		}
+		now := s.Books().Read
+		if now-read > 2000 {
+			t.Errorf("one call read %d entries for 100", now-read)
+		}
+		read = now
+	}
+	if read != 10_000 || calls < 5 {
+		t.Errorf("%d entries in %d calls", read, calls)
 	}
 }

@@ -1,0 +1,213 @@
+package actors
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"runtime"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/compactor/job"
+	"millrace/internal/clock"
+	"millrace/internal/invariant"
+	"millrace/internal/vfs"
+	"millrace/tablet"
+	"millrace/tablet/iter"
+	"millrace/tablet/memtable"
+)
+
+// jobPlan is what a tablet hands to a job. The job takes over the leases.
+type jobPlan struct {
+	id     protocol.JobID
+	kind   protocol.JobKind
+	memory *memtable.Snapshot // of a minor compaction; newer than any file
+	files  []*lease           // the newest first
+	spec   job.Spec           // without inputs and output
+	fs     vfs.FS
+	name   string // of the output, in its final place
+}
+
+// release lets go of the inputs.
+func (p *jobPlan) release() {
+	for _, l := range p.files {
+		l.Release()
+	}
+}
+
+// jobActor runs one compaction, minor or major, in steps of 1 to 2 ms between which it hears of a cancellation. It writes
+// one file, under its final and never reused number, and has synced file and directory when it sends JobDone, which is
+// the tablet's to commit. Until then the file is the job's to remove, whatever ends it. The tablet stops the job when it
+// has JobDone; a job that stopped itself would be heard to end before its last words, which travel in the slower lane.
+//
+// Its mailbox holds a continue and a cancel.
+type jobActor struct {
+	rt   *Runtime
+	plan *jobPlan
+	pool *iter.Pool
+	job  *job.Job
+
+	began  time.Time
+	cpu    time.Duration
+	over   bool // JobDone was sent
+	remove bool // the output is complete but nobody's yet
+}
+
+const jobBound = 2
+
+// errCancelled ends a job that its tablet has cancelled.
+var errCancelled = fmt.Errorf("job cancelled: %w", context.Canceled)
+
+func newJobActor(rt *Runtime, p *jobPlan) *jobActor {
+	return &jobActor{rt: rt, plan: p, pool: iter.NewPool()}
+}
+
+// Receive routes the job's messages.
+func (a *jobActor) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *protocol.Continue:
+		a.onContinue(c)
+	case *actor.Started:
+		a.began = a.rt.clock.Now()
+		c.Send(c.Self(), keepOn)
+	case *protocol.Cancel: // between two steps; too late once JobDone was sent
+		a.finish(c, &protocol.JobDone{Err: errCancelled})
+	case *actor.Stopping:
+		a.discard()
+	case *actor.Stopped, *actor.Restarting:
+	default:
+		invariant.Unexpected("job", m)
+	}
+}
+
+func (a *jobActor) onContinue(c actor.Context) {
+	if a.over {
+		return
+	}
+	done, err := a.step()
+	switch {
+	case err != nil:
+		a.finish(c, &protocol.JobDone{Err: err})
+	case done:
+		a.finish(c, a.complete())
+	default:
+		c.Send(c.Self(), keepOn)
+	}
+}
+
+// step does a bounded piece of work, and adds up the processor time that it takes.
+func (a *jobActor) step() (done bool, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := clock.ThreadCPU()
+	defer func() { a.cpu += clock.ThreadCPU() - before }()
+	if a.job == nil {
+		if err := a.open(); err != nil {
+			return false, err
+		}
+	}
+	return a.job.Step(a.rt.work, stepEntries)
+}
+
+// open opens the inputs.
+func (a *jobActor) open() (err error) {
+	spec := a.plan.spec
+	if a.plan.memory != nil {
+		spec.Inputs = append(spec.Inputs, job.Memory(a.plan.memory))
+	}
+	for _, l := range a.plan.files {
+		r, err := l.Reader()
+		if err != nil {
+			return err
+		}
+		spec.Inputs = append(spec.Inputs, job.File(r))
+	}
+	spec.Create = func() (vfs.File, error) { return a.plan.fs.Create(a.plan.name) }
+	spec.Remove = func() error { return a.plan.fs.Remove(a.plan.name) }
+	a.job, err = job.New(spec, a.pool)
+	return err
+}
+
+// complete makes a written file durable, or removes it if it holds nothing.
+func (a *jobActor) complete() *protocol.JobDone {
+	a.remove = true
+	m := &protocol.JobDone{Merge: a.job.Stats(), CPU: a.cpu}
+	m.Output, m.Books = a.job.Result()
+	m.Output.Number, m.Output.Name = uint64(a.plan.id), a.plan.name
+	switch {
+	case a.plan.kind == protocol.Scratch:
+		m.Took = clock.Since(a.rt.clock, a.began) // hashing is not part of it
+		m.Hash, m.Err = hashFile(a.plan.fs, a.plan.name)
+		m.Err = errors.Join(m.Err, a.removeOutput())
+		return m
+	case m.Output.Entries == 0:
+		m.Err = a.removeOutput()
+	default:
+		m.Err = a.plan.fs.SyncDir(path.Dir(a.plan.name))
+	}
+	m.Took = clock.Since(a.rt.clock, a.began)
+	return m
+}
+
+func (a *jobActor) removeOutput() error {
+	err := a.plan.fs.Remove(a.plan.name)
+	a.remove = err != nil
+	return err
+}
+
+// finish sends JobDone, once, and lets go of everything.
+func (a *jobActor) finish(c actor.Context, m *protocol.JobDone) {
+	if a.over {
+		return
+	}
+	a.over = true
+	m.Job = a.plan.id
+	if m.Err != nil {
+		m.Output = tablet.FileMeta{}
+	} else if a.remove {
+		fs, name := a.plan.fs, a.plan.name
+		m.Discard = func() { _ = fs.Remove(name) } // on the way down; what stays is garbage that no manifest names
+		a.remove = false
+	}
+	a.discard()
+	c.Send(c.Parent(), m)
+}
+
+// discard lets go of inputs, and of an output that was not handed over.
+func (a *jobActor) discard() {
+	var errs []error
+	if a.job != nil {
+		errs = append(errs, a.job.Discard())
+	}
+	if a.remove {
+		errs = append(errs, a.removeOutput())
+	}
+	a.plan.release()
+	if err := errors.Join(errs...); err != nil {
+		a.rt.log.Warn("job could not clean up", slog.Uint64("job", uint64(a.plan.id)), slog.Any("err", err))
+	}
+}
+
+// hashFile reads a file whole.
+func hashFile(fs vfs.FS, name string) (sum [32]byte, err error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
+		return sum, fmt.Errorf("hash %s: %w", name, err)
+	}
+	return [32]byte(h.Sum(nil)), nil
+}

@@ -1,0 +1,232 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"millrace/internal/invariant"
+	"millrace/internal/vfs"
+	"millrace/tablet"
+	"millrace/tablet/rfile"
+)
+
+// openFiles is the one table of a store's files, shared by all who read: one reader a file, opened when it is first
+// wanted and kept open. A lease keeps a file from being removed, and its reader from being closed. It locks inside;
+// opening happens outside the lock that the others need.
+//
+// A file whose last lease has ended is not closed or removed here, by whoever happens to end it, but named to free:
+// the files actor does the rest.
+type openFiles struct {
+	fs      vfs.FS
+	idleMax int
+	free    func(number uint64)
+
+	mu    sync.Mutex
+	files map[uint64]*storeFile
+	clock uint64 // counts the ends of leases, for finding the reader that was idle longest
+}
+
+// storeFile is a file that is leased, open or waiting to be removed.
+type storeFile struct {
+	meta     tablet.FileMeta
+	leases   int
+	obsolete bool
+	idle     uint64 // when the last lease ended
+	freeing  bool   // named to free
+
+	opening sync.Mutex
+	reader  *rfile.Reader // guarded by opening; set once there is a lease, taken back when there is none
+	open    bool          // guarded by openFiles.mu
+}
+
+// lease is one hold on a file. It may be passed on, but is released once.
+type lease struct {
+	table    *openFiles
+	file     *storeFile
+	released bool
+}
+
+func newOpenFiles(fs vfs.FS, idleMax int, free func(number uint64)) *openFiles {
+	return &openFiles{fs: fs, idleMax: idleMax, free: free, files: make(map[uint64]*storeFile)}
+}
+
+// lease holds a file, which need not be open. It does no I/O.
+func (t *openFiles) lease(meta tablet.FileMeta) *lease {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.files[meta.Number]
+	if f == nil {
+		f = &storeFile{meta: meta}
+		t.files[meta.Number] = f
+	}
+	invariant.That(!f.obsolete, "a file that left its tablet is leased anew")
+	f.leases++
+	return &lease{table: t, file: f}
+}
+
+// Reader opens the file, or returns the reader that is open already.
+func (l *lease) Reader() (*rfile.Reader, error) {
+	f := l.file
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if f.reader != nil {
+		return f.reader, nil
+	}
+	file, err := l.table.fs.Open(f.meta.Name)
+	if err != nil {
+		return nil, fmt.Errorf("open file %d: %w", f.meta.Number, err)
+	}
+	if f.reader, err = rfile.Open(file, rfile.ReaderOptions{}); err != nil {
+		f.reader = nil
+		return nil, err
+	}
+	l.table.mu.Lock()
+	f.open = true
+	l.table.mu.Unlock()
+	return f.reader, nil
+}
+
+// Release ends the hold. A second call does nothing.
+func (l *lease) Release() {
+	t, f := l.table, l.file
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.released {
+		return
+	}
+	l.released = true
+	f.leases--
+	invariant.That(f.leases >= 0, "a file has fewer than no leases")
+	if f.leases > 0 {
+		return
+	}
+	t.clock++
+	f.idle = t.clock
+	switch {
+	case f.obsolete:
+		t.nameFree(f)
+	case !f.open:
+		delete(t.files, f.meta.Number)
+	default:
+		t.trim()
+	}
+}
+
+// trim names the reader that was idle longest, if too many are.
+func (t *openFiles) trim() {
+	var oldest *storeFile
+	n := 0
+	for _, f := range t.files {
+		if f.leases > 0 || !f.open || f.freeing {
+			continue
+		}
+		n++
+		if oldest == nil || f.idle < oldest.idle {
+			oldest = f
+		}
+	}
+	if n > t.idleMax {
+		t.nameFree(oldest)
+	}
+}
+
+func (t *openFiles) nameFree(f *storeFile) {
+	if !f.freeing {
+		f.freeing = true
+		t.free(f.meta.Number)
+	}
+}
+
+// retire says that a file has left its tablet: it goes when its last lease ends.
+func (t *openFiles) retire(meta tablet.FileMeta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.files[meta.Number]
+	if f == nil {
+		f = &storeFile{meta: meta}
+		t.files[meta.Number] = f
+	}
+	invariant.That(!f.obsolete, "a file leaves its tablet twice")
+	f.obsolete = true
+	if f.leases == 0 {
+		t.nameFree(f)
+	}
+}
+
+// release does what free was told: it closes a file that is idle, and removes one that is obsolete. A file that is
+// leased again meanwhile stays. After an error the file is still there, and release may be tried again.
+func (t *openFiles) release(number uint64) error {
+	f := t.takeIdle(number)
+	if f == nil {
+		return nil
+	}
+	var errs []error
+	f.opening.Lock()
+	if f.reader != nil {
+		errs = append(errs, f.reader.Close())
+		f.reader = nil
+	}
+	f.opening.Unlock()
+	if f.obsolete {
+		err := t.fs.Remove(f.meta.Name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.mu.Lock()
+			t.files[number] = f
+			t.mu.Unlock()
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// takeIdle takes a file out of the table if nobody holds it: whoever leases it from now on opens it anew.
+func (t *openFiles) takeIdle(number uint64) *storeFile {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.files[number]
+	if f == nil {
+		return nil
+	}
+	if f.leases > 0 {
+		f.freeing = false
+		return nil
+	}
+	delete(t.files, number)
+	f.open = false
+	return f
+}
+
+// close closes every reader. Nobody may hold a lease any more; who does is told in the error.
+func (t *openFiles) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for number, f := range t.files {
+		if f.leases > 0 {
+			errs = append(errs, fmt.Errorf("file %d is still held %d times", number, f.leases))
+		}
+		f.opening.Lock()
+		if f.reader != nil {
+			errs = append(errs, f.reader.Close())
+			f.reader = nil
+		}
+		f.opening.Unlock()
+	}
+	clear(t.files)
+	return errors.Join(errs...)
+}
+
+// count is the number of files that are open, and of leases.
+func (t *openFiles) count() (open, leases int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.files {
+		if f.open {
+			open++
+		}
+		leases += f.leases
+	}
+	return open, leases
+}
