@@ -43,7 +43,7 @@ func (c *choice) Type() string   { return "name" }
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.from, s) {
-		return fmt.Errorf("not known, nearest is %q", nearest(s, c.from))
+		return fmt.Errorf("want one of %s; nearest is %q", strings.Join(c.from, ", "), nearest(s, c.from))
 	}
 	c.value = s
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -23,14 +24,14 @@ func newCompact(e *env) *cobra.Command {
 		short: "merge files into one, as a major compaction does",
 		long: `
 Merges files into one. IN are given oldest first: of fully equal keys the one in the later file comes first, and counts
-as the newer version. What a delete marker hides is dropped, then all but the newest versions of each cell (--versions),
-then what the iterators given with --iter drop. Delete markers themselves stay, since older files may hold more of what
-they hide; --full says that there are none, and drops the markers too.
+as the newer version. What a delete marker hides is dropped. The markers themselves stay, since older files may hold
+more of what they hide; --full says that there are none, and drops the markers too. Then all but the newest versions of
+each cell are dropped (--versions).
 
   --iter name=priority[,class=CLASS][,option=value]...
 
-puts an iterator of a class on top, smaller priorities nearer to the data; without class, the name is that of the class.
-Classes: ` + strings.Join(iter.Names(), ", ") + `.
+adds an iterator; smaller priorities are nearer to the data, and versions are dropped at priority 20, as in Accumulo's
+tables. Without class, the name is that of the class. Classes: ` + strings.Join(iter.Names(), ", ") + `.
 
 Without flags, codec and locality groups are those of the last file, the newest. Sample groups and named blocks beside
 the index, such as a Bloom filter, are not carried over; the output says which.`,
@@ -50,6 +51,7 @@ out2.rf: 72 entries in 1,007 bytes, codec lz4, …
 	}
 	o := compactOptions{versions: 1, merge: choice{value: iter.New.String(), from: []string{iter.Old.String(), iter.New.String()}}}
 	c := newCommand(m, args(2, -1, "an output and at least one input"), func(cmd *cobra.Command, args []string) error {
+		o.versionsGiven = cmd.Flags().Changed("versions")
 		return e.compact(cmd.Context(), args[0], args[1:], o)
 	})
 	o.format.register(c, formatText, formatJSON)
@@ -64,12 +66,13 @@ out2.rf: 72 entries in 1,007 bytes, codec lz4, …
 }
 
 type compactOptions struct {
-	format    format
-	writer    writerFlags
-	full      bool
-	versions  int
-	iterators []string
-	merge     choice
+	format        format
+	writer        writerFlags
+	full          bool
+	versions      int
+	versionsGiven bool
+	iterators     []string
+	merge         choice
 }
 
 // compacted is compact's JSON document.
@@ -153,16 +156,29 @@ func (o *compactOptions) spec() (job.Spec, error) {
 	if err != nil {
 		return job.Spec{}, err
 	}
-	spec := job.Spec{Full: o.full, User: true, MaxVersions: o.versions, Mode: mode}
+	spec := job.Spec{Full: o.full, User: true, Mode: mode}
 	for _, text := range o.iterators {
 		s, err := iter.ParseSetting(text)
 		if err != nil {
 			return job.Spec{}, usagef("--iter: %v", err)
 		}
+		if s.Class == versioningClass && !o.versionsGiven {
+			o.versions = 0 // the iterator takes its place
+		}
 		spec.Iterators = append(spec.Iterators, s)
+	}
+	if o.versions > 0 { // as an iterator, so that a combiner below it sees all versions
+		spec.Iterators = append(spec.Iterators, iter.Setting{Name: "versions", Class: versioningClass, Priority: versionsPriority,
+			Options: map[string]string{"maxVersions": strconv.Itoa(o.versions)}})
 	}
 	return spec, nil
 }
+
+// Source: the iterator that Accumulo gives new tables by default.
+const (
+	versioningClass  = "VersioningIterator"
+	versionsPriority = 20
+)
 
 // print is the document for the eye.
 func (c *compacted) print() []byte {

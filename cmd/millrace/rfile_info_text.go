@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,7 +84,9 @@ func (g *groupInfo) familiesText(most int) string {
 		return "not listed, there are more than 1,000"
 	}
 	sorted := slices.Clone(g.group.Families)
-	slices.SortStableFunc(sorted, func(a, b rfile.FamilyCount) int { return int(min(max(b.Count-a.Count, -1), 1)) })
+	slices.SortFunc(sorted, func(a, b rfile.FamilyCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Family, b.Family))
+	})
 	text := humanize.Comma(int64(len(sorted)))
 	for n, f := range sorted {
 		sep := ", "

@@ -168,27 +168,27 @@ func (v *verdict) assurance() string {
 	return "no checksums: only container and index were checked, --deep decodes the data"
 }
 
-// cells is a verdict as a row of a table.
+// cells is a verdict as a row of a table. What is not known is empty.
 func (v *verdict) cells() []any {
-	bcfile, entries, blocks, size := "", "", int64(0), ""
-	if len(v.BCFileVersion) == 2 {
-		bcfile = fmt.Sprintf("%d.%d", v.BCFileVersion[0], v.BCFileVersion[1])
+	var rfile, bcfile, groups, blocks, entries, size, offset, what any = "", "", "", "", "", "", "", ""
+	if v.RFileVersion != 0 {
+		rfile, bcfile = v.RFileVersion, fmt.Sprintf("%d.%d", v.BCFileVersion[0], v.BCFileVersion[1])
 	}
 	if v.Entries != nil {
-		entries = fmt.Sprint(*v.Entries)
+		n := int64(0)
+		for _, g := range v.Groups {
+			n += g.DataBlocks
+		}
+		groups, blocks, entries = len(v.Groups), n, *v.Entries
 	}
 	if v.Bytes != nil {
-		size = fmt.Sprint(*v.Bytes)
+		size = *v.Bytes
 	}
-	for _, g := range v.Groups {
-		blocks += g.DataBlocks
-	}
-	offset, what := "", ""
 	if v.Error != nil {
 		what = v.Error.What
 		if v.Error.Offset != nil {
-			offset = fmt.Sprint(*v.Error.Offset)
+			offset = *v.Error.Offset
 		}
 	}
-	return []any{printable(v.File), v.OK, v.RFileVersion, bcfile, v.Codec, len(v.Groups), blocks, entries, size, v.SHA256, offset, what}
+	return []any{printable(v.File), v.OK, rfile, bcfile, v.Codec, groups, blocks, entries, size, v.SHA256, offset, what}
 }
