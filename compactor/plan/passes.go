@@ -31,7 +31,8 @@ func Passes(n, maxOpen int) (reads []int) {
 // put up with.
 func MergeMinor(p Profile, t Tablet, o Options) (f File, ok bool) {
 	o = o.withDefaults()
-	if !p.MergesMinor() || len(t.Files) < o.FileMax || len(t.Running) > 0 && len(t.Files) == o.FileMax {
+	files := len(t.Files) + t.Held
+	if !p.MergesMinor() || files < o.FileMax || len(t.Running) > 0 && files == o.FileMax {
 		return File{}, false
 	}
 	free := candidates(t)
