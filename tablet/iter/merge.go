@@ -93,6 +93,10 @@ func (m *Merge) Seek(ctx context.Context, r tablet.Range, f tablet.Families) err
 			return m.fail(err)
 		}
 	}
+	m.order = orders[m.mode]
+	if len(m.cursors) < 2 {
+		m.order = singleOrder{}
+	}
 	m.order.start(m)
 	return nil
 }

@@ -25,8 +25,7 @@ const (
 type freeList struct {
 	head *Merge
 	idle int // in the list
-	busy int // handed out
-	peak int // most handed out at once since the last Trim
+	low  int // fewest in the list since the last Trim: so many were not needed
 }
 
 // NewPool returns an empty pool.
@@ -48,10 +47,6 @@ func (p *Pool) Get(mode Mode, sources []Source) *Merge {
 		cursors[i].source = sources[i]
 	}
 	m.cursors = cursors
-	m.order = orders[mode]
-	if len(sources) < 2 {
-		m.order = singleOrder{}
-	}
 	return m
 }
 
@@ -74,19 +69,17 @@ func (p *Pool) take(class int) *Merge {
 		return nil
 	}
 	l := &p.free[class]
-	l.busy++
-	l.peak = max(l.peak, l.busy)
 	m := l.head
 	if m != nil {
 		l.head, m.next = m.next, nil
 		l.idle--
+		l.low = min(l.low, l.idle)
 	}
 	return m
 }
 
 func (p *Pool) put(m *Merge) {
 	l := &p.free[bits.Len(uint(cap(m.cursors)-1))]
-	l.busy--
 	l.idle++
 	m.next, l.head = l.head, m
 }
@@ -96,12 +89,12 @@ func (p *Pool) put(m *Merge) {
 func (p *Pool) Trim() {
 	for i := range p.free {
 		l := &p.free[i]
-		for l.idle > 0 && l.idle+l.busy > l.peak {
+		for ; l.low > 0; l.low-- {
 			m := l.head
 			l.head, m.next = m.next, nil
 			l.idle--
 		}
-		l.peak = l.busy
+		l.low = l.idle
 	}
 }
 
@@ -122,9 +115,11 @@ func (m *Merge) Close() error {
 	}
 	var err error
 	for i := range m.cursors {
-		if e := m.cursors[i].source.Close(); e != nil {
+		c := &m.cursors[i]
+		if e := c.source.Close(); e != nil {
 			err = errors.Join(err, e)
 		}
+		c.source = nil
 	}
 	m.reset()
 	if m.home != nil {
@@ -137,11 +132,13 @@ func (m *Merge) Close() error {
 const longestKept = 64 << 10
 
 // reset lets go of everything that is not the merge's own. Beyond the cursors in use there is nothing: they were cleared
-// when they were used.
+// when they were used. A merge that was never sought holds little but its sources, which are gone already.
 func (m *Merge) reset() {
-	clear(m.cursors)
+	if m.seeked {
+		clear(m.cursors)
+	}
 	m.cursors, m.heap = m.cursors[:0], m.heap[:0]
-	m.open, m.order = false, nil
+	m.open = false
 	if m.stack != nil && m.stack.merge != nil {
 		m.stack.reset()
 	}
@@ -149,7 +146,7 @@ func (m *Merge) reset() {
 		return
 	}
 	m.last = lastEntry{key: keptKey(m.last.key)}
-	m.err, m.hasTop, m.seeked, m.stats = nil, false, false, Stats{}
+	m.err, m.order, m.hasTop, m.seeked, m.stats = nil, nil, false, false, Stats{}
 	m.ranges, m.wanted = tablet.Range{}, tablet.Families{}
 }
 
