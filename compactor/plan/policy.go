@@ -38,9 +38,6 @@ func (p Policy) TakeAlong(s Situation) (number uint64, ok bool) {
 	return f.Number, ok
 }
 
-// Parallel says whether a tablet may run several compactions at once.
-func (p Policy) Parallel() bool { return p.Profile.Parallel() }
-
 // Validate names the first bad option. The error is an ErrUsage.
 func (p Policy) Validate() error { return p.Options.Validate() }
 
