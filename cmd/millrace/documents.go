@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"millrace/tablet"
@@ -95,24 +94,12 @@ func (e *env) writeFiles(schema string, docs []any) error {
 	if len(docs) != 1 {
 		return e.writeJSON(filesDocument{schema, docs})
 	}
-	head, err := json.Marshal(schema)
+	object, err := encodeJSON(docs[0])
 	if err != nil {
 		return err
 	}
-	var object bytes.Buffer
-	enc := json.NewEncoder(&object)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(docs[0]); err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	flat := append([]byte(`{"schema":`), head...)
-	flat = append(append(flat, ','), object.Bytes()[1:]...)
-	if err := json.Indent(&out, flat, "", "  "); err != nil {
-		return err
-	}
-	_, err = e.out.Write(out.Bytes())
-	return err
+	flat := fmt.Appendf(nil, `{"schema":%q,`, schema)
+	return e.writeIndented(append(flat, object[1:]...))
 }
 
 // containerVersion is a container's version as in JSON: major and minor.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,21 +54,6 @@ func (c *choice) complete(cmd *cobra.Command, flag string) {
 	if err != nil {
 		panic(err) // the flag was not registered first
 	}
-}
-
-// writeJSON prints a document, indented.
-func (e *env) writeJSON(document any) error {
-	enc := json.NewEncoder(e.out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(document)
-}
-
-// writeLine prints an object as one line.
-func (e *env) writeLine(object any) error {
-	enc := json.NewEncoder(e.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(object)
 }
 
 // grid is a table to print.

@@ -104,11 +104,14 @@ func (e *env) createSorted(ctx context.Context, path string, o createOptions, la
 		return m, err
 	}
 	defer limitMemory(int64(o.memory))()
-	// Most of the memory is for entries; the rest is the line, the writer, and what the collector has not yet seen.
-	s := newSorter(out.dir, out.temp+"-sort", layout, int(o.memory)/4*3)
+	s := newSorter(out.dir, out.temp+"-sort", layout, sortBudget(int64(o.memory)))
 	defer func() { err = out.end(errors.Join(err, s.close())) }()
 	return e.sortInto(ctx, out, s, in, w)
 }
+
+// sortBudget is how much of the memory entries may take: most of it; the rest is for the line, the writer, and what the
+// collector has not yet seen. Tests make it small.
+var sortBudget = func(memory int64) int { return int(memory / 4 * 3) }
 
 // limitMemory makes the collector work harder when the process nears a number of bytes. The function returned ends that.
 func limitMemory(bytes int64) func() {

@@ -164,3 +164,5 @@ func (w wrappedFiles) split(path string) (vfs.FS, string, error) {
 	}
 	return w.fs(dir), name, nil
 }
+
+func removeFile(name string) error { return os.Remove(name) }

@@ -16,6 +16,7 @@ import (
 // as they came. What does not fit its memory goes to sorted temporary files, which are merged at the end.
 type sorter struct {
 	budget  int // bytes of entries and refs to hold
+	slab    int // bytes of a usual slab
 	layout  grouping
 	slabs   [][]byte // entries, back to back; all but the last are full
 	refs    []entryRef
@@ -41,13 +42,14 @@ type entryRef struct {
 }
 
 const (
-	slabBytes     = 1 << 20
+	maxSlabBytes  = 1 << 20
 	entryRefBytes = 48
+	firstRefs     = 64
 )
 
 // newSorter sorts within budget bytes. Temporary files go into a directory of that name, which is made when it is needed.
 func newSorter(dir vfs.FS, name string, layout grouping, budget int) *sorter {
-	return &sorter{budget: budget, layout: layout, group: -1, runs: newSortRuns(dir, name, layout, budget)}
+	return &sorter{budget: budget, slab: min(max(budget/16, 1), maxSlabBytes), layout: layout, group: -1, runs: newSortRuns(dir, name, layout, budget)}
 }
 
 // add takes an entry, which it copies.
@@ -78,40 +80,47 @@ func (s *sorter) groupOf(family []byte) uint16 {
 // temporary file when there would be too much in it.
 func (s *sorter) makeRoom(ctx context.Context, need int) error {
 	more := 0
-	if len(s.slabs) == 0 || cap(s.slabs[len(s.slabs)-1])-len(s.slabs[len(s.slabs)-1]) < need {
-		if len(s.spare) == 0 || need > slabBytes {
-			more += max(need, slabBytes)
-		}
+	if !s.fits(need) && (len(s.spare) == 0 || need > s.slab) {
+		more = max(need, s.slab)
 	}
-	grown := cap(s.refs)
-	if len(s.refs) == cap(s.refs) {
-		grown = max(2*cap(s.refs), 1024)
-		more += grown * entryRefBytes // beside the old ones while they are copied
+	places := cap(s.refs)
+	if len(s.refs) == places {
+		places = max(2*places, firstRefs)
+		more += places * entryRefBytes // beside the old ones while they are copied
 	}
-	if s.held+more > s.budget && len(s.refs) > 0 {
+	if more > 0 && s.held+more > s.budget && len(s.refs) > 0 {
 		if err := s.spill(ctx); err != nil {
 			return err
 		}
-		grown = cap(s.refs)
+		places = cap(s.refs)
 	}
-	if grown > cap(s.refs) {
-		s.held += (grown - cap(s.refs)) * entryRefBytes
-		s.refs = slices.Grow(s.refs, grown-len(s.refs))
+	if places > cap(s.refs) {
+		s.held += (places - cap(s.refs)) * entryRefBytes
+		s.refs = append(make([]entryRef, 0, places), s.refs...)
 	}
-	if len(s.slabs) == 0 || cap(s.slabs[len(s.slabs)-1])-len(s.slabs[len(s.slabs)-1]) < need {
+	if !s.fits(need) {
 		s.slabs = append(s.slabs, s.newSlab(need))
 	}
 	return nil
 }
 
+// fits says whether the last slab has so many bytes free.
+func (s *sorter) fits(need int) bool {
+	if len(s.slabs) == 0 {
+		return false
+	}
+	last := s.slabs[len(s.slabs)-1]
+	return cap(last)-len(last) >= need
+}
+
 func (s *sorter) newSlab(need int) []byte {
-	if n := len(s.spare); n > 0 && need <= slabBytes {
+	if n := len(s.spare); n > 0 && need <= s.slab {
 		slab := s.spare[n-1]
 		s.spare = s.spare[:n-1]
 		return slab
 	}
-	s.held += max(need, slabBytes)
-	return make([]byte, 0, max(need, slabBytes))
+	s.held += max(need, s.slab)
+	return make([]byte, 0, max(need, s.slab))
 }
 
 // spill writes what is in memory to a temporary file.
@@ -121,7 +130,7 @@ func (s *sorter) spill(ctx context.Context) error {
 		return err
 	}
 	for _, slab := range s.slabs {
-		if cap(slab) == slabBytes {
+		if cap(slab) == s.slab {
 			s.spare = append(s.spare, slab[:0])
 		} else {
 			s.held -= cap(slab)

@@ -25,7 +25,7 @@ type verdict struct {
 	Sums          *bool          `json:"sums,omitempty"` // whether the file carries checksums
 	Entries       *int64         `json:"entries,omitempty"`
 	SHA256        string         `json:"sha256,omitempty"` // of all entries in key order, groups merged; deep only
-	Groups        []groupVerdict `json:"groups,omitempty"`
+	Groups        []groupVerdict `json:"groups,omitzero"`
 	Error         *errorDocument `json:"error,omitempty"`
 }
 
@@ -87,6 +87,7 @@ func (v *verdict) judgeIndexes(ctx context.Context, r *rfile.Reader) error {
 		return err
 	}
 	entries := int64(0)
+	v.Groups = []groupVerdict{}
 	for _, i := range infos {
 		entries += i.Entries
 		v.Groups = append(v.Groups, groupVerdict{Name: i.Name, Default: i.Default, Entries: i.Entries, IndexLevels: i.IndexLevels,

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestVerifyFindsEveryBit changes each bit of small files of ours in turn: verify finds it, names the file and a place in
+// it, and ends with the code for damage.
+func TestVerifyFindsEveryBit(t *testing.T) {
+	for step, flags := range map[int][]string{1: {"--codec", "none"}, 7: {"--codec", "zstd", "--bcfile", "3"}} {
+		s := newShell(t)
+		s.stdin = strings.NewReader(`{"row":"61","cf":"66","ts":"1","val":"7676"}` + "\n" + `{"row":"62","cf":"67","ts":"2","del":true}`)
+		s.ok(append(append([]string{"rfile", "create", "--groups", "g=g"}, flags...), "small.rf")...)
+		content := readFile(t, "small.rf")
+		if testing.Short() {
+			step *= 13
+		}
+		for bit := 0; bit < 8*len(content); bit += step {
+			damaged := slices.Clone(content)
+			damaged[bit/8] ^= 1 << (bit % 8)
+			writeFile(t, "damaged.rf", damaged)
+			r := s.fails(3, "millrace rfile verify: damaged.rf: corrupt at offset ", "rfile", "verify", "damaged.rf")
+			var offset int
+			if _, err := fmt.Sscanf(r.out, "damaged.rf: DAMAGED at offset %d: ", &offset); err != nil || offset < 0 || offset >= len(content) {
+				t.Errorf("bit %d: %s", bit, r.out)
+			}
+			if t.Failed() {
+				t.Fatalf("bit %d of byte %d of %d", bit%8, bit/8, len(content))
+			}
+		}
+	}
+}
+
+// TestVerifyCommand puts damage of several kinds into files of ours: changed, exchanged and zeroed stretches, cuts and
+// additions. All of it is found, and nothing in the directory changes.
+func TestVerifyCommand(t *testing.T) {
+	s := newShell(t, "v8_multilevel.rf", "v8_lgs_sample.rf")
+	s.ok("rfile", "convert", "--codec", "snappy", "one.rf", "v8_multilevel.rf")
+	s.ok("rfile", "convert", "--codec", "none", "--block-size", "2000", "two.rf", "v8_lgs_sample.rf")
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 100 {
+		content := readFile(t, []string{"one.rf", "two.rf"}[i%2])
+		damaged := slices.Clone(content)
+		at := random.IntN(len(content) - 64)
+		switch i / 2 % 5 {
+		case 0:
+			damaged[at] ^= byte(1 + random.IntN(255))
+		case 1:
+			clear(damaged[at : at+64])
+		case 2:
+			other := random.IntN(len(content) - 64)
+			copy(damaged[at:at+64], content[other:])
+		case 3:
+			damaged = damaged[:at]
+		case 4:
+			damaged = slices.Insert(damaged, at, byte(i))
+		}
+		if slices.Equal(damaged, content) {
+			continue
+		}
+		writeFile(t, "damaged.rf", damaged)
+		before := treeDigest(t)
+		s.fails(3, "damaged.rf: corrupt at offset ", "rfile", "verify", "--deep", "damaged.rf")
+		if treeDigest(t) != before {
+			t.Fatal("verify changed something")
+		}
+	}
+}
+
+// treeDigest is a digest of all names and contents in the current directory.
+func treeDigest(t *testing.T) string {
+	t.Helper()
+	h := sha256.New()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(h, e.Name(), info.Mode())
+		if info.Mode().IsRegular() {
+			h.Write(readFile(t, e.Name()))
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// TestCLIErrors gives every command on files every kind of bad input: the code that is documented for it, one line that
+// names the file, and nothing written or changed.
+func TestCLIErrors(t *testing.T) {
+	s := newShell(t, "v8_none.rf", "v8_edge.rf", "v8_bloom.rf")
+	if err := os.Mkdir("dir", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.ok("rfile", "convert", "good.rf", "v8_none.rf")
+	good := readFile(t, "good.rf")
+	variant := func(name string, change func(b []byte) []byte) string {
+		writeFile(t, name, change(slices.Clone(good)))
+		return name
+	}
+	flip := func(at int) func(b []byte) []byte {
+		return func(b []byte) []byte { b[(at+len(b))%len(b)] ^= 0x10; return b }
+	}
+	inputs := []struct {
+		name string
+		code int
+	}{
+		{"missing.rf", 1}, {"dir", 1}, {"dir/missing.rf", 1}, {"good.rf/below.rf", 1},
+		{variant("empty.rf", func([]byte) []byte { return nil }), 3},
+		{variant("short.rf", func(b []byte) []byte { return b[:20] }), 3},
+		{variant("cut.rf", func(b []byte) []byte { return b[:len(b)-1] }), 3},
+		{variant("long.rf", func(b []byte) []byte { return append(b, 0) }), 3},
+		{variant("zeros.rf", func(b []byte) []byte { clear(b); return b }), 3},
+		{variant("magic.rf", flip(2)), 3}, {variant("data.rf", flip(100)), 3}, {variant("trailer.rf", flip(-20)), 3},
+		{variant("meta.rf", flip(-40)), 3}, {variant("end.rf", flip(-1)), 3},
+		{unknownVersion(t, "version.rf"), 6},
+	}
+	commands := [][]string{
+		{"info", "IN"}, {"info", "--format", "json", "IN"}, {"verify", "IN"}, {"verify", "--deep", "good.rf", "IN"}, {"cat", "IN"},
+		{"cat", "-n", "--format", "ndjson", "IN"}, {"diff", "IN", "good.rf"}, {"diff", "good.rf", "IN"},
+		{"convert", "out.rf", "IN"}, {"convert", "--groups-like", "IN", "out.rf", "v8_edge.rf"}, {"compact", "out.rf", "IN"},
+		{"compact", "out.rf", "good.rf", "IN", "v8_edge.rf"}, {"create", "--groups-like", "IN", "out.rf"},
+		{"convert", "--force", "v8_bloom.rf", "IN"},
+	}
+	before := treeDigest(t)
+	calls := 0
+	for _, in := range inputs {
+		for _, command := range commands {
+			if in.name == "data.rf" && (command[0] == "info" || slices.Contains(command, "--groups-like")) {
+				continue // these read no data
+			}
+			args := []string{"rfile"}
+			for _, a := range command {
+				args = append(args, strings.Replace(a, "IN", in.name, 1))
+			}
+			r := s.fails(in.code, in.name, args...)
+			if strings.Contains(r.stderr, "goroutine") || strings.Contains(r.stderr, "panic") {
+				t.Errorf("%q: %s", args, r.stderr)
+			}
+			calls++
+		}
+	}
+	if treeDigest(t) != before {
+		t.Errorf("the directory has changed: %q", s.names())
+	}
+	if calls < 200 {
+		t.Errorf("%d calls, want 200", calls)
+	}
+}
+
+// unknownVersion writes a file that says it is of a container version that nobody knows.
+func unknownVersion(t *testing.T, name string) string {
+	content := readFile(t, "v8_none.rf")
+	content[len(content)-19] = 7
+	writeFile(t, name, content)
+	return name
+}
