@@ -23,6 +23,7 @@ type binnerActor struct {
 	batches  uint64
 	scratch  binning.Scratch
 	draining []*protocol.Drain
+	held     bool // memory is full: nothing goes to tablets
 }
 
 // route is where the tablets of one table are.
@@ -67,6 +68,8 @@ func (a *binnerActor) Receive(c actor.Context) {
 		a.onWrite(c, m)
 	case *protocol.Applied:
 		a.onApplied(c, m)
+	case *protocol.Hold:
+		a.onHold(c, m)
 	case *protocol.TableIs:
 		a.onTableIs(m)
 	case *protocol.Drain:
@@ -127,7 +130,7 @@ func (a *binnerActor) onWrite(c actor.Context, m *protocol.Write) {
 
 // feed sends as much of a lane's queue as its credit allows.
 func (a *binnerActor) feed(c actor.Context, l *lane) {
-	for l.credit > 0 && len(l.queue) > 0 {
+	for !a.held && l.credit > 0 && len(l.queue) > 0 {
 		b := l.queue[0]
 		l.queue[0] = queuedBatch{}
 		l.queue = l.queue[1:]
@@ -135,6 +138,15 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 		l.credit--
 		a.sent[b.apply.Batch] = sentBatch{write: b.write, lane: l}
 		c.Send(l.tablet, b.apply)
+	}
+}
+
+func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
+	a.held = m.On
+	for _, r := range a.tables {
+		for _, l := range r.lanes {
+			a.feed(c, l)
+		}
 	}
 }
 

@@ -137,6 +137,21 @@ func TestBinnerKeepsTheWindowAndTheOrder(t *testing.T) {
 	})
 }
 
+func TestBinnerHolds(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		b := newBinnerTest(k)
+		k.Runtime().Send(b.binner, &protocol.Hold{On: true})
+		wait := b.write("a")
+		b.low.ExpectNone(time.Hour)
+		k.Runtime().Send(b.binner, &protocol.Hold{})
+		m := actortest.Expect[*protocol.Apply](b.low, time.Second)
+		b.low.Send(b.binner, &protocol.Applied{Batch: m.Batch})
+		if _, err := wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestBinnerDrains(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
 		b := newBinnerTest(k)

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"log/slog"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -23,19 +22,21 @@ func (rt *Runtime) onEvent(event any) {
 	if _, system := e.Message.(actor.SystemMessage); system {
 		return
 	}
-	rt.refuse(e.Message, ErrStopped)
-	if r, ok := e.Message.(protocol.Releaser); ok {
-		r.Release()
-	}
+	rt.drop(e.Message)
 	rt.log.Debug("dead letter", slog.String("actor", e.PID.Id), slog.Any("message", typeName{e.Message}))
 	if rt.hooks.DeadLetter != nil {
 		rt.hooks.DeadLetter(e.PID, e.Message)
 	}
 }
 
-func (rt *Runtime) owns(pid *actor.PID) bool {
-	rest, ok := strings.CutPrefix(pid.Id, rt.name)
-	return ok && (rest == "" || rest[0] == '/')
+func (rt *Runtime) owns(pid *actor.PID) bool { return isUnder(pid.Id, rt.name) }
+
+// drop does for a message that nobody gets what its owner would have done.
+func (rt *Runtime) drop(msg any) {
+	rt.refuse(msg, ErrStopped)
+	if r, ok := msg.(protocol.Releaser); ok {
+		r.Release()
+	}
 }
 
 // refuse answers a request with an error, whichever way it wants its answer.

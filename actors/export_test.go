@@ -7,15 +7,17 @@ import (
 
 	"millrace/actors/protocol"
 	"millrace/compactor/job"
+	"millrace/compactor/plan"
 	"millrace/internal/vfs"
 	"millrace/tablet"
+	"millrace/tablet/iter"
 	"millrace/tablet/memtable"
 )
 
 // What the tests of package actors_test may see.
 
-func SchedulerSpec(minorMax, majorMax int) Spec {
-	return Spec{Kind: "scheduler", New: func() actor.Actor { return newScheduler(minorMax, majorMax) }}
+func SchedulerSpec(rt *Runtime, s ServerSettings) Spec {
+	return Spec{Kind: "scheduler", New: func() actor.Actor { return newScheduler(rt, s) }}
 }
 
 func BinnerSpec() Spec {
@@ -57,4 +59,30 @@ func JobSpec(rt *Runtime, files *OpenFiles, t JobTest) Spec {
 		p.files = append(p.files, files.lease(f))
 	}
 	return Spec{Kind: "compaction", Bulk: true, Bound: jobBound, New: func() actor.Actor { return newJobActor(rt, p) }}
+}
+
+// FilesForTest lists the names in the data directory.
+func (s *Store) FilesForTest() ([]string, error) { return s.core.fs.List(dataDir) }
+
+// TabletTest is a tablet's surroundings in a test: a file system, and an address for the files actor.
+type TabletTest struct{ core *core }
+
+func NewTabletTest(rt *Runtime, fs vfs.FS, profile plan.Profile, filer *actor.PID) *TabletTest {
+	k := &core{rt: rt, fs: fs, profile: profile, mode: iter.New, server: ServerSettings{MajorOpenMax: 10, ScanFilesMax: 100}}
+	k.filer.set(filer)
+	k.files = newOpenFiles(fs, 100, k.freeFile)
+	return &TabletTest{k}
+}
+
+// Leases is how many holds there are on files.
+func (t *TabletTest) Leases() int { _, n := t.core.files.count(); return n }
+
+// Spec makes a tablet of all rows, and the function that opens its views.
+func (t *TabletTest) Spec(properties map[string]string, scheduler *actor.PID) (Spec, func() (protocol.View, error), error) {
+	settings, err := ParseTable(properties)
+	if err != nil {
+		return Spec{}, nil, err
+	}
+	h, err := newTablet(t.core, tablet.Extent{Table: "t"}, &settings)
+	return Spec{Kind: "tablet", New: func() actor.Actor { return newTabletActor(t.core, h, &settings, scheduler) }}, h.View, err
 }

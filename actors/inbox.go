@@ -55,7 +55,7 @@ func (in *Inbox) Receive(ctx context.Context) (any, error) {
 	}
 }
 
-// Close takes the address away. What waits, and what still comes, is a dead letter.
+// Close takes the address away. What waits, and what still comes, is dropped: requests are refused, buffers released.
 func (in *Inbox) Close() {
 	in.mu.Lock()
 	if in.closed {
@@ -69,7 +69,7 @@ func (in *Inbox) Close() {
 	in.mu.Unlock()
 	in.rt.system.ProcessRegistry.Remove(in.pid)
 	for msg := range in.ch {
-		in.rt.deadLetter(&cell{id: in.pid.Id}, msg)
+		in.rt.drop(msg)
 	}
 }
 
@@ -87,7 +87,7 @@ func (in *Inbox) post(msg any) {
 	}
 	in.mu.Unlock()
 	if lost {
-		in.rt.deadLetter(&cell{id: in.pid.Id}, msg)
+		in.rt.drop(msg)
 	}
 }
 

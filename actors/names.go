@@ -36,3 +36,9 @@ func checkName(name string) error {
 	}
 	return nil
 }
+
+// isUnder says whether a name is that of an actor or of one of its descendants.
+func isUnder(name, top string) bool {
+	rest, ok := strings.CutPrefix(name, top)
+	return ok && (rest == "" || rest[0] == '/')
+}

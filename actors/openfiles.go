@@ -181,6 +181,17 @@ func (t *openFiles) release(number uint64) error {
 	return errors.Join(errs...)
 }
 
+// nameAgain names everything once more that was named and not done, to a new files actor.
+func (t *openFiles) nameAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for number, f := range t.files {
+		if f.freeing {
+			t.free(number)
+		}
+	}
+}
+
 // takeIdle takes a file out of the table if nobody holds it: whoever leases it from now on opens it anew.
 func (t *openFiles) takeIdle(number uint64) *storeFile {
 	t.mu.Lock()

@@ -34,11 +34,9 @@ func (a *scansActor) Receive(c actor.Context) {
 	case *protocol.ScanOpen:
 		a.onScanOpen(c, m)
 	case *protocol.ScanClose:
-		if s := a.sessions[scanKey{m.Client.Id, m.Scan}]; s != nil {
-			c.Send(s, m)
-		}
+		a.stop(c, scanKey{m.Client.Id, m.Scan})
 	case *protocol.SessionDone:
-		c.Stop(a.forget(scanKey{m.Client.Id, m.Scan}))
+		a.stop(c, scanKey{m.Client.Id, m.Scan})
 	case *actor.Terminated:
 		a.onTerminated(c, m)
 	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
@@ -54,6 +52,7 @@ func (a *scansActor) onScanOpen(c actor.Context, m *protocol.ScanOpen) {
 		New: func() actor.Actor { return newScanActor(a.rt, m, a.idle) },
 	})
 	if err != nil {
+		m.Release()
 		c.Send(m.Client, &protocol.ScanEnd{Scan: m.Scan, Err: err})
 		return
 	}
@@ -62,21 +61,26 @@ func (a *scansActor) onScanOpen(c actor.Context, m *protocol.ScanOpen) {
 	a.scans[pid.Id] = key
 }
 
-// forget takes a scan off the books, and returns its session.
-func (a *scansActor) forget(key scanKey) *actor.PID {
-	pid := a.sessions[key]
-	invariant.That(pid != nil, "a scan session ends twice")
-	delete(a.scans, pid.Id)
-	delete(a.sessions, key)
-	return pid
+// stop ends a session that nobody needs any more. It may be gone already.
+func (a *scansActor) stop(c actor.Context, key scanKey) {
+	if pid := a.sessions[key]; pid != nil {
+		a.forget(key, pid)
+		c.Stop(pid)
+	}
 }
 
-// onTerminated ends a scan whose session is lost, or is stopped because everything stops.
+func (a *scansActor) forget(key scanKey, session *actor.PID) {
+	delete(a.scans, session.Id)
+	delete(a.sessions, key)
+}
+
+// onTerminated ends a scan whose session is lost, or is stopped because everything stops. Had the session ended the scan
+// itself, the client hears of the end twice and ignores the second: it has closed the scan, or is about to.
 func (a *scansActor) onTerminated(c actor.Context, m *actor.Terminated) {
 	key, lost := a.scans[m.Who.Id]
 	if !lost {
 		return
 	}
-	a.forget(key)
+	a.forget(key, m.Who)
 	c.Send(actor.NewPID(m.Who.Address, key.client), &protocol.ScanEnd{Scan: key.scan, Err: ErrStopped})
 }

@@ -16,25 +16,24 @@ import (
 // scanActor is one session: one scan on one tablet. It reads files, a page a message, as long as its client has given
 // credit. Its state is its own and its client's; nobody repairs it.
 //
-// Its mailbox holds at most the client's window of credits, and one each of view, continue, close and idle tick.
+// Its mailbox holds at most the client's window of credits, and one each of continue and idle tick.
 type scanActor struct {
 	rt    *Runtime
 	open  *protocol.ScanOpen
 	idle  time.Duration
 	pool  *iter.Pool
-	view  protocol.View
 	scan  *scan.Session
 	spare []*scan.Page // given back by the client
 
 	credit int
 	seq    int
 	going  bool // a Continue is on its way
-	ended  bool // the client has been told the end, or has given up; scans is about to stop the session
+	ended  bool // the client has been told the end; what is left to do is to be stopped
 	heard  time.Time
 	timer  TimerID
 }
 
-const scanOthers = 4 // messages beside credits
+const scanOthers = 2 // messages beside credits
 
 // stepEntries is how many entries a job or a scan works on in one message: 1 to 2 ms at most, so that it hears of a
 // cancellation in time.
@@ -53,16 +52,11 @@ func (a *scanActor) Receive(c actor.Context) {
 	case *protocol.Credit:
 		a.onCredit(c, m)
 	case *actor.Started:
-		a.heard = a.rt.clock.Now()
-		c.Send(a.open.Tablet, &protocol.WantView{From: c.Self()})
-		a.timer = a.rt.After(a.idle, c.Self(), idleTick)
-	case *protocol.ViewIs:
-		a.onViewIs(c, m)
-	case *protocol.ScanClose:
-		a.done(c)
+		a.onStarted(c)
 	case *protocol.Idle:
 		a.onIdle(c)
 	case *actor.Stopping: // the client hears of it from scans
+		a.rt.CancelTimer(a.timer)
 		a.release()
 	case *actor.Stopped, *actor.Restarting:
 	default:
@@ -75,17 +69,10 @@ var (
 	idleTick = &protocol.Idle{}
 )
 
-func (a *scanActor) onViewIs(c actor.Context, m *protocol.ViewIs) {
-	if a.ended { // the client gave up meanwhile
-		m.Release()
-		return
-	}
-	if m.Err != nil {
-		a.end(c, m.Err)
-		return
-	}
-	a.view = m.View
-	sources, err := a.view.Sources(a.open.Spec.Columns.Families())
+func (a *scanActor) onStarted(c actor.Context) {
+	a.heard = a.rt.clock.Now()
+	a.timer = a.rt.After(a.idle, c.Self(), idleTick)
+	sources, err := a.open.View.Sources(a.open.Spec.Columns.Families())
 	if err == nil {
 		a.scan, err = scan.Open(a.pool, sources, a.open.Spec)
 	}
@@ -145,7 +132,7 @@ func (a *scanActor) page() *scan.Page {
 	return p
 }
 
-// onIdle ends a session whose client has not been heard of for too long while it had everything it may get.
+// onIdle ends a session whose client has not been heard of for too long.
 func (a *scanActor) onIdle(c actor.Context) {
 	quiet := a.rt.clock.Now().Sub(a.heard)
 	if quiet < a.idle {
@@ -153,38 +140,25 @@ func (a *scanActor) onIdle(c actor.Context) {
 		return
 	}
 	a.end(c, fmt.Errorf("scan of %v: no word from its client for %v: %w", a.open.Spec.Range, quiet, tablet.ErrClosed))
+	c.Send(c.Parent(), &protocol.SessionDone{Client: a.open.Client, Scan: a.open.Scan})
 }
 
-// end tells the client the end, once.
+// end tells the client the end, once, and lets go of everything.
 func (a *scanActor) end(c actor.Context, err error) {
-	if a.ended {
-		return
-	}
-	c.Send(a.open.Client, &protocol.ScanEnd{Scan: a.open.Scan, Err: err})
-	a.done(c)
-}
-
-// done lets go of everything and has scans stop the session: if it stopped itself, scans would hear of that before its
-// last words, and take it for lost.
-func (a *scanActor) done(c actor.Context) {
 	if a.ended {
 		return
 	}
 	a.ended = true
 	a.release()
-	c.Send(c.Parent(), &protocol.SessionDone{Client: a.open.Client, Scan: a.open.Scan})
+	c.Send(a.open.Client, &protocol.ScanEnd{Scan: a.open.Scan, Err: err})
 }
 
 func (a *scanActor) release() {
-	a.rt.CancelTimer(a.timer)
 	if a.scan != nil {
 		if err := a.scan.Close(); err != nil {
 			a.rt.log.Warn("scan did not close its sources", "err", err)
 		}
 		a.scan = nil
 	}
-	if a.view != nil {
-		a.view.Release()
-		a.view = nil
-	}
+	a.open.View.Release()
 }

@@ -7,18 +7,26 @@ import (
 	"millrace/internal/invariant"
 )
 
-// schedulerActor gives permits to tablets. It knows no file. Everything it knows the tablets can tell it again, so that
-// a new one takes over with an empty memory.
+// schedulerActor gives permits to tablets, and watches over the memory that they take together. It knows no file.
+// Everything it knows the tablets can tell it again, so that a new one takes over with an empty memory.
 type schedulerActor struct {
+	rt      *Runtime
 	permits *permits
-	tablets map[string]bool // watched, by id
+	memory  *memoryManager
+	binner  *actor.PID
+	told    bool // what the binner was told last
+	ticking bool
+	tablets map[string]*actor.PID // watched
 }
 
-func newScheduler(minorMax, majorMax int) *schedulerActor {
-	return &schedulerActor{permits: newPermits(minorMax, majorMax), tablets: make(map[string]bool)}
+func newScheduler(rt *Runtime, s ServerSettings) *schedulerActor {
+	return &schedulerActor{
+		rt: rt, permits: newPermits(s.MinorMax, s.MajorMax), memory: newMemoryManager(s.MemoryBytes, s.MinorMax),
+		tablets: make(map[string]*actor.PID),
+	}
 }
 
-// Receive routes the scheduler's messages. Its mailbox holds at most two messages for each job of each tablet.
+// Receive routes the scheduler's messages.
 func (a *schedulerActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *protocol.WantPermit:
@@ -31,9 +39,20 @@ func (a *schedulerActor) Receive(c actor.Context) {
 	case *protocol.Holding:
 		a.watch(c, m.From)
 		a.permits.hold(m.Job, holder{m.From, m.Kind})
+	case *protocol.MemoryIs:
+		a.onMemoryIs(c, m)
+	case *protocol.MemoryTick:
+		a.ticking = false
+		a.flush(c, a.memory.tick())
+		a.tick(c)
+	case *protocol.BinnerIs:
+		a.binner, a.told = m.Binner, false
+		a.hold(c)
 	case *actor.Terminated:
 		delete(a.tablets, m.Who.Id)
 		a.permits.forget(m.Who)
+		a.memory.report(m.Who.Id, tabletMemory{})
+		a.hold(c)
 		a.grant(c)
 	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
 	default:
@@ -42,8 +61,8 @@ func (a *schedulerActor) Receive(c actor.Context) {
 }
 
 func (a *schedulerActor) watch(c actor.Context, tablet *actor.PID) {
-	if !a.tablets[tablet.Id] {
-		a.tablets[tablet.Id] = true
+	if a.tablets[tablet.Id] == nil {
+		a.tablets[tablet.Id] = tablet
 		c.Watch(tablet)
 	}
 }
@@ -52,4 +71,35 @@ func (a *schedulerActor) grant(c actor.Context) {
 	for w := a.permits.next(); w != nil; w = a.permits.next() {
 		c.Send(w.From, &protocol.Permit{Job: w.Job})
 	}
+}
+
+func (a *schedulerActor) onMemoryIs(c actor.Context, m *protocol.MemoryIs) {
+	a.watch(c, m.From)
+	a.memory.report(m.From.Id, tabletMemory{active: m.Active, flushing: m.Flushing})
+	a.hold(c)
+	a.flush(c, a.memory.urgent())
+	a.tick(c)
+}
+
+// hold tells the binner whether to wait, if that has changed.
+func (a *schedulerActor) hold(c actor.Context) {
+	if a.binner != nil && a.told != a.memory.held {
+		a.told = a.memory.held
+		c.Send(a.binner, &protocol.Hold{On: a.told})
+	}
+}
+
+func (a *schedulerActor) flush(c actor.Context, tablets []string) {
+	for _, id := range tablets {
+		c.Send(a.tablets[id], &protocol.FlushMemory{})
+	}
+}
+
+// tick sees to the next look at memory, as long as there is something in it.
+func (a *schedulerActor) tick(c actor.Context) {
+	if a.ticking || a.memory.idle() {
+		return
+	}
+	a.ticking = true
+	a.rt.After(memoryTick, c.Self(), &protocol.MemoryTick{})
 }

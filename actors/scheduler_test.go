@@ -12,7 +12,7 @@ import (
 func TestSchedulerCountsPermits(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
 		a, b := k.Probe("a"), k.Probe("b")
-		sched := k.Spawn("sched", actors.SchedulerSpec(1, 1))
+		sched := k.Spawn("sched", actors.SchedulerSpec(k.Runtime(), oneEach))
 		want := func(p *actortest.Probe, job protocol.JobID, kind protocol.JobKind) {
 			p.Send(sched, &protocol.WantPermit{From: p.PID(), Job: job, Kind: kind, Files: int(job)})
 		}
@@ -44,7 +44,7 @@ func TestSchedulerCountsPermits(t *testing.T) {
 func TestSchedulerIsToldWhatIsHeld(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
 		p := k.Probe("tablet")
-		sched := k.Spawn("sched", actors.SchedulerSpec(1, 1))
+		sched := k.Spawn("sched", actors.SchedulerSpec(k.Runtime(), oneEach))
 		p.Send(sched, &protocol.Holding{From: p.PID(), Job: 1, Kind: protocol.User})
 		p.Send(sched, &protocol.WantPermit{From: p.PID(), Job: 2, Kind: protocol.Major})
 		p.ExpectNone(time.Hour)
@@ -52,5 +52,42 @@ func TestSchedulerIsToldWhatIsHeld(t *testing.T) {
 		if got := actortest.Expect[*protocol.Permit](p, time.Second); got.Job != 2 {
 			t.Errorf("permit for job %d", got.Job)
 		}
+	})
+}
+
+var oneEach = actors.ServerSettings{MinorMax: 1, MajorMax: 1, MemoryBytes: 1000}
+
+func TestSchedulerWatchesMemory(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		a, b, binner := k.Probe("a"), k.Probe("b"), k.Probe("binner")
+		sched := k.Spawn("sched", actors.SchedulerSpec(k.Runtime(), oneEach))
+		binner.Send(sched, &protocol.BinnerIs{Binner: binner.PID()})
+		report := func(p *actortest.Probe, active, flushing int64) {
+			p.Send(sched, &protocol.MemoryIs{From: p.PID(), Active: active, Flushing: flushing})
+		}
+		report(a, 200, 0)
+		report(b, 290, 0)
+		k.Settle()
+		if a.Pending()+b.Pending()+binner.Pending() > 0 {
+			t.Error("something was done below the threshold")
+		}
+		// At the next tick it shows that as much again would pass it: the larger is flushed, once a tick.
+		k.Advance(250 * time.Millisecond)
+		actortest.Expect[*protocol.FlushMemory](b, time.Second)
+		report(b, 0, 290)
+		report(b, 500, 290) // enough is on its way, but there is too much of it all
+		if got := actortest.Expect[*protocol.Hold](binner, time.Second); !got.On {
+			t.Error("writers go on above 95 percent")
+		}
+		report(b, 500, 0)
+		if got := actortest.Expect[*protocol.Hold](binner, time.Second); got.On {
+			t.Error("writers are held at 70 percent")
+		}
+		actortest.Expect[*protocol.FlushMemory](b, time.Second)
+		// A tablet that ends takes its memory with it; then nobody looks any more.
+		k.Stop(b.PID())
+		report(a, 0, 0)
+		k.Advance(time.Hour)
+		a.ExpectNone(time.Hour)
 	})
 }

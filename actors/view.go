@@ -6,15 +6,18 @@ import (
 	"millrace/actors/protocol"
 	"millrace/internal/invariant"
 	"millrace/tablet"
+	"millrace/tablet/hosted"
 	"millrace/tablet/iter"
 	"millrace/tablet/memtable"
 	"millrace/tablet/rfile"
 )
 
-// tabletView is a tablet at one moment: what is in memory and holds on its files, each the newest first.
+// tabletView is a tablet at one moment, its memory included, with the means to open its files.
 type tabletView struct {
+	view     *hosted.View
 	memory   []*memtable.Snapshot
-	files    []*lease
+	files    *openFiles
+	leases   []*lease
 	released atomic.Bool
 }
 
@@ -27,8 +30,10 @@ func (v *tabletView) Sources(f tablet.Families) ([]iter.Source, error) {
 	for _, s := range v.memory {
 		out = append(out, s.Source())
 	}
-	size := batchEntries(len(v.memory) + len(v.files))
-	for _, l := range v.files {
+	size := batchEntries(len(v.memory) + len(v.view.Files()))
+	for _, meta := range v.view.Files() {
+		l := v.files.lease(meta)
+		v.leases = append(v.leases, l)
 		r, err := l.Reader()
 		if err != nil {
 			return nil, err
@@ -45,9 +50,10 @@ func (v *tabletView) Release() {
 	if v.released.Swap(true) {
 		return
 	}
-	for _, l := range v.files {
+	for _, l := range v.leases {
 		l.Release()
 	}
+	v.view.Release()
 }
 
 // batchEntries is how many entries the sources of a scan decode at once. Scans read less at a time than compactions, so

@@ -74,6 +74,9 @@ type SchedulerIs struct{ Scheduler *actor.PID }
 // Continue is what a job, or a scan, sends itself between two steps.
 type Continue struct{}
 
+// Retry is a tablet's timer for trying again what failed.
+type Retry struct{ Kind JobKind }
+
 // Cancel asks a job to end; it answers with JobDone.
 type Cancel struct{ Job JobID }
 
@@ -107,6 +110,7 @@ func (m *JobDone) Release() {
 //	store   <..TableFlushed..  engine  <--Flushed--  tablet    once what was in memory is in files
 //	store   --CompactTable-->  engine  --Compact-->    tablet
 //	store   <..TableCompacted  engine  <--Compacted--  tablet
+//	store   --CancelCompact->  engine  --CancelCompact-->  tablet   which answers the Compact with an error
 
 // FlushTable asks that everything applied to a table before it be in files.
 type FlushTable struct {
@@ -137,6 +141,7 @@ func (m *Flush) Refusal(err error) (*actor.PID, any) {
 // CompactTable asks for a full compaction of each tablet of a table. Memory is flushed first, unless NoFlush.
 type CompactTable struct {
 	Asked[TableCompacted]
+	Token   uint64 // names the request for CancelCompact
 	Table   string
 	Order   CompactOrder
 	NoFlush bool
@@ -151,6 +156,9 @@ type CompactOrder struct {
 	// Codec is another codec than the table's for the output; empty for the table's.
 	Codec string
 }
+
+// CancelCompact takes a CompactTable back, by its token; from the engine to a tablet, a Compact by its request number.
+type CancelCompact struct{ Request uint64 }
 
 // TableCompacted answers CompactTable: one result a tablet, in the order of extents.
 type TableCompacted struct{ Tablets []TabletCompaction }

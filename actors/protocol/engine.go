@@ -13,6 +13,8 @@ import (
 //	store   <..TableIs......  engine
 //	store   --GetStats-->     engine  --GetTabletStats-->  tablet
 //	store   <..Stats........  engine  <--TabletStats-----  tablet
+//	store   --StopTablets-->  engine
+//	store   <..TabletsStopped.. engine   nobody holds a file any more
 //	engine  --Replace-->      engine   when a child that ended is due to be started again
 
 // CreateTable asks for a new table.
@@ -33,6 +35,9 @@ type TableIs struct {
 type TabletRef struct {
 	Extent tablet.Extent
 	PID    *actor.PID
+	// View opens the tablet's present view, without a message: what is acknowledged is in it. It is a live handle, safe
+	// for concurrent use.
+	View func() (View, error)
 }
 
 // Replace is the engine's timer for starting a child again.
@@ -63,11 +68,12 @@ type TabletStats struct {
 	Request uint64
 	Extent  tablet.Extent
 	Files   []tablet.FileMeta // the newest first
-	// ActiveEntries and FrozenEntries are in memory, with ActiveBytes and FrozenBytes by estimate.
-	ActiveEntries, FrozenEntries int64
-	ActiveBytes, FrozenBytes     int64
-	Counts                       TabletCounts
-	Err                          error // the tablet is failed, or gone
+	// MemoryEntries are not in files yet; ActiveBytes and FrozenBytes are what they take, by estimate.
+	MemoryEntries            int64
+	ActiveBytes, FrozenBytes int64
+	Jobs                     int // compactions wished for or running
+	Counts                   TabletCounts
+	Err                      error // the tablet is failed, or gone
 }
 
 // TabletCounts are what a tablet has done since it started.
@@ -80,3 +86,9 @@ type TabletCounts struct {
 	CompactedBytes             int64 // written
 	JobFailures, JobsCancelled int64
 }
+
+// StopTablets stops scans and tablets, for good.
+type StopTablets struct{ Asked[TabletsStopped] }
+
+// TabletsStopped answers StopTablets.
+type TabletsStopped struct{}

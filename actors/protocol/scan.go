@@ -10,23 +10,21 @@ import (
 
 // The scan conversation. A client is an actor or an inbox; it reads one tablet a session.
 //
-//	client  --ScanOpen-->    scans    which starts a session, its child, and tells it the same
-//	session --WantView-->    tablet
-//	tablet  --ViewIs-->      session  with leases on the files
-//	session --ScanBatch-->   client   each costs one credit
-//	client  --Credit-->      session  one for each page worked through, which it may give back
-//	session --ScanEnd-->     client   exactly one, last; a client that sends ScanClose gets none
-//	client  --ScanClose-->   session  or scans, if no batch has told the session's address yet
-//	session --SessionDone--> scans    which stops the session
+//	client  --ScanOpen-->     scans    with a view; scans starts a session, its child, and tells it the same
+//	session --ScanBatch-->    client   each costs one credit
+//	client  --Credit-->       session  one for each page worked through, which it may give back
+//	session --ScanEnd-->      client   exactly one, last, unless the client was first
+//	client  --ScanClose-->    scans    always; scans stops the session
+//	session --SessionDone-->  scans    if the client is not heard of any more
 //
-// A session that dies without SessionDone is ended towards its client by scans. It must not stop itself: its end is a
-// system message and would overtake SessionDone.
+// A session that dies is ended towards its client by scans. None stops itself: its end is a system message and would
+// overtake its last words.
 
 // ScanOpen asks for a scan of one tablet. The answer is a stream, of a batch at least unless there is no entry.
 type ScanOpen struct {
 	Client *actor.PID
 	Scan   uint64 // names the scan to the client, unique among its own
-	Tablet *actor.PID
+	View   View   // what is read; the session releases it
 	Spec   scan.Spec
 	Limits scan.Limits
 	Credit int // batches that may be sent at once
@@ -36,6 +34,9 @@ type ScanOpen struct {
 func (m *ScanOpen) Refusal(err error) (*actor.PID, any) {
 	return m.Client, &ScanEnd{Scan: m.Scan, Err: err}
 }
+
+// Release implements Releaser.
+func (m *ScanOpen) Release() { m.View.Release() }
 
 // ScanBatch is the next page of a scan. The client owns it.
 type ScanBatch struct {
@@ -58,13 +59,13 @@ type ScanEnd struct {
 	Err  error
 }
 
-// ScanClose gives a scan up. No batch counts afterwards.
+// ScanClose ends a scan on its client's side. What still comes of it does not count.
 type ScanClose struct {
 	Client *actor.PID
 	Scan   uint64
 }
 
-// SessionDone tells scans that a session has ended in order.
+// SessionDone asks scans to stop a session whose client has gone.
 type SessionDone struct {
 	Client *actor.PID
 	Scan   uint64
@@ -73,35 +74,11 @@ type SessionDone struct {
 // Idle is the tick at which a session looks whether its client is still there.
 type Idle struct{}
 
-// WantView asks a tablet for what it holds now.
-type WantView struct {
-	From    *actor.PID
-	Request uint64
-}
-
-// Refusal implements Answerable.
-func (m *WantView) Refusal(err error) (*actor.PID, any) {
-	return m.From, &ViewIs{Request: m.Request, Err: err}
-}
-
-// ViewIs answers WantView. The receiver releases the view.
-type ViewIs struct {
-	Request uint64
-	View    View
-	Err     error
-}
-
-// Release implements Releaser.
-func (m *ViewIs) Release() {
-	if m.View != nil {
-		m.View.Release()
-	}
-}
-
 // View is a tablet at one moment: snapshots of its memtables and leases on its files. It is a live handle and never
 // leaves the process.
 type View interface {
 	// Sources opens readers of everything, the newest first. They are valid until Release, and are closed before it.
 	Sources(f tablet.Families) ([]iter.Source, error)
+	// Release gives the view up. A second call does nothing.
 	Release()
 }

@@ -1,0 +1,29 @@
+package protocol
+
+import "github.com/asynkron/protoactor-go/actor"
+
+// The memory conversation keeps all memtables together within their bound:
+//
+//	tablet     --MemoryIs-->     scheduler  when what it holds has changed enough
+//	scheduler  --FlushMemory-->  tablet     which freezes its memtable and wishes to flush it
+//	scheduler  --Hold-->         binner     nothing goes to tablets any more; or it goes on
+//	scheduler  --MemoryTick-->   scheduler  a few times a second while there is anything in memory
+//	engine     --BinnerIs-->     scheduler  a new binner has to be told
+
+// MemoryIs is what a tablet's memtables take, by estimate.
+type MemoryIs struct {
+	From             *actor.PID
+	Active, Flushing int64 // bytes
+}
+
+// FlushMemory asks a tablet to flush. It is not answered; a tablet that flushes already, or has nothing, ignores it.
+type FlushMemory struct{}
+
+// Hold stops the binner, or lets it go on.
+type Hold struct{ On bool }
+
+// MemoryTick is the time at which the scheduler looks at memory.
+type MemoryTick struct{}
+
+// BinnerIs tells the scheduler where the binner is.
+type BinnerIs struct{ Binner *actor.PID }

@@ -1,0 +1,268 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/internal/vfs"
+	"millrace/tablet"
+	"millrace/tablet/iter"
+	"millrace/tablet/locate"
+)
+
+// Store is an engine for callers that never see an actor. All methods are safe for concurrent use.
+//
+// There is no log and no manifest yet. What was flushed is in synced files; what was not is lost with the process; and
+// a directory that was used once is not opened again.
+type Store struct {
+	core      *core
+	engine    *actor.PID
+	lock      io.Closer
+	ownFS     bool
+	admission *admission
+	closed    atomic.Bool
+	tokens    atomic.Uint64
+
+	mu     sync.Mutex
+	tables map[string]*storeTable
+}
+
+// storeTable is what a scan needs of a table.
+type storeTable struct {
+	extents  *locate.Map
+	tablets  []protocol.TabletRef
+	settings TableSettings
+}
+
+const lockName = "LOCK"
+
+// Open starts a store on a directory, which is made if it is not there. The context bounds the opening alone.
+func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
+	o := storeOptions{mode: iter.New}
+	for _, set := range options {
+		set(&o)
+	}
+	server, err := ParseServer(o.properties, o.memoryLimit)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	fs := o.fs
+	if fs == nil {
+		if fs, err = vfs.MakeDir(dir); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	lock, err := takeDir(fs)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	s, err := start(o, server, fs)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), lock.Close())
+	}
+	s.lock, s.ownFS = lock, o.fs == nil
+	return s, nil
+}
+
+// takeDir locks a directory and prepares it. One with files of an earlier store is refused: without a manifest nobody
+// knows what they are.
+func takeDir(fs vfs.FS) (io.Closer, error) {
+	lock, err := fs.Lock(lockName)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(fs.MkdirAll(dataDir), fs.SyncDir("."))
+	var names []string
+	if err == nil {
+		names, err = fs.List(dataDir)
+	}
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("it holds %d files of an earlier run, and stores cannot be reopened yet: %w", len(names), tablet.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+func start(o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
+	hooks := o.runtime.Hooks
+	rt, err := NewRuntime(o.runtime)
+	if err != nil {
+		return nil, err
+	}
+	k := &core{rt: rt, fs: fs, server: server, profile: o.profile, mode: o.mode}
+	k.files = newOpenFiles(fs, server.ScanFilesMax, k.freeFile)
+	rt.hooks.Failed = func(err *PanicError) {
+		if hooks.Failed != nil {
+			hooks.Failed(err)
+		}
+		if err.Actor == rt.name && o.onFailure != nil {
+			o.onFailure(err)
+		}
+	}
+	engine, err := rt.Spawn("", Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k) }})
+	if err != nil {
+		return nil, errors.Join(err, rt.Close(context.Background()))
+	}
+	return &Store{core: k, engine: engine, admission: newAdmission(server.QueueBytes), tables: make(map[string]*storeTable)}, nil
+}
+
+// Runtime is what the store's actors run in, for hosts that look on.
+func (s *Store) Runtime() *Runtime { return s.core.rt }
+
+// Settings are the properties that hold for the store.
+func (s *Store) Settings() ServerSettings { return s.core.server }
+
+// CreateTable makes a table that is cut at the given rows. Properties are Accumulo's, see TableSettings; errors in them
+// wrap tablet.ErrUsage.
+func (s *Store) CreateTable(ctx context.Context, table string, splits [][]byte, properties map[string]string) error {
+	settings, err := ParseTable(properties)
+	if err != nil {
+		return fmt.Errorf("create table %s: %w", table, err)
+	}
+	is, err := ask(ctx, s, &protocol.CreateTable{Table: table, Splits: splits, Properties: properties})
+	if err != nil {
+		return err
+	}
+	t := &storeTable{tablets: is.Tablets, settings: settings}
+	extents := make([]tablet.Extent, len(is.Tablets))
+	for i, r := range is.Tablets {
+		extents[i] = r.Extent
+	}
+	if t.extents, err = locate.New(1, extents); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables[table] = t
+	return nil
+}
+
+// Tablets are the extents of a table, sorted.
+func (s *Store) Tablets(table string) ([]tablet.Extent, error) {
+	t, err := s.table(table)
+	if err != nil {
+		return nil, err
+	}
+	return t.extents.Extents(), nil
+}
+
+func (s *Store) table(name string) (*storeTable, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[name]
+	if t == nil {
+		return nil, fmt.Errorf("no table %q: %w", name, tablet.ErrUsage)
+	}
+	return t, nil
+}
+
+// Flush returns when everything that was applied to the table before is in synced files.
+func (s *Store) Flush(ctx context.Context, table string) error {
+	_, err := ask(ctx, s, &protocol.FlushTable{Table: table})
+	return err
+}
+
+// CompactOptions say how Compact works. The zero value compacts as the store does by itself.
+type CompactOptions struct {
+	// Mode is how to merge. Default as the store does.
+	Mode *iter.Mode
+	// Scratch compacts every tablet's present files in one pass, measures and hashes the output, and throws it away: so
+	// that modes can be compared on identical files.
+	Scratch bool
+	// Codec is another codec than the table's for the output.
+	Codec string
+	// NoFlush leaves in memory what is there.
+	NoFlush bool
+}
+
+// Compact compacts all files of each tablet of the table into one, and returns what it did, in the order of extents.
+// When the context ends, jobs that run for it are cancelled; what they have committed stays.
+func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]protocol.TabletCompaction, error) {
+	q := &protocol.CompactTable{
+		Token: s.tokens.Add(1), Table: table, NoFlush: o.NoFlush,
+		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec},
+	}
+	if o.Mode != nil {
+		q.Order.Mode = *o.Mode
+	}
+	if o.Codec != "" {
+		var name string
+		if err := parseCodec(&name, o.Codec); err != nil {
+			return nil, err
+		}
+	}
+	done, err := ask(ctx, s, q)
+	if err != nil {
+		if ctx.Err() != nil {
+			s.core.rt.Send(s.engine, &protocol.CancelCompact{Request: q.Token})
+		}
+		return nil, err
+	}
+	return done.Tablets, nil
+}
+
+// Stats tells of the tablets of a table, or of all if the name is empty, in the order of extents.
+func (s *Store) Stats(ctx context.Context, table string) ([]protocol.TabletStats, error) {
+	st, err := ask(ctx, s, &protocol.GetStats{Table: table})
+	if err != nil {
+		return nil, err
+	}
+	return st.Tablets, nil
+}
+
+// OpenFiles is how many files are open, and how many holds there are on files.
+func (s *Store) OpenFiles() (open, leases int) { return s.core.files.count() }
+
+// ask sends the engine a request.
+func ask[T any](ctx context.Context, s *Store, q protocol.Request[T]) (*T, error) {
+	if s.closed.Load() {
+		return nil, errClosed
+	}
+	return Ask(ctx, s.core.rt, s.engine, q)
+}
+
+var errClosed = fmt.Errorf("store: %w", tablet.ErrClosed)
+
+// Close ends the store: no call is let in any more, what was let in is applied, scans end, jobs are cancelled and remove
+// what they have not finished, files are closed. It does not flush. What a phase could not do is in the error, and the
+// next phases are tried all the same.
+func (s *Store) Close(ctx context.Context) error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.admission.close(errClosed)
+	k := s.core
+	var errs []error
+	phase := func(what string, err error) {
+		if err != nil && !errors.Is(err, ErrStopped) { // what has failed need not be stopped
+			errs = append(errs, fmt.Errorf("close store: %s: %w", what, err))
+		}
+	}
+	_, err := Ask(ctx, k.rt, k.binner.get(), &protocol.Drain{})
+	phase("drain writes", err)
+	k.rt.stopWork()
+	_, err = Ask(ctx, k.rt, s.engine, &protocol.StopTablets{})
+	phase("stop tablets", err)
+	_, err = Ask(ctx, k.rt, k.filer.get(), &protocol.Drain{})
+	phase("remove obsolete files", err)
+	phase("stop", k.rt.Stop(ctx, s.engine))
+	phase("close files", k.files.close())
+	phase("end goroutines", k.rt.Close(ctx))
+	phase("unlock", s.lock.Close())
+	if s.ownFS {
+		phase("close directory", vfs.Close(k.fs))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,459 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors"
+	"millrace/actors/actortest"
+	"millrace/actors/protocol"
+	"millrace/compactor/plan"
+	"millrace/internal/vfs"
+	"millrace/tablet"
+	"millrace/tablet/iter"
+)
+
+// tabletTest is a tablet among probes: its scheduler, the files actor, and a neighbour that plays binner and engine.
+type tabletTest struct {
+	*actortest.Kit
+	t                   *testing.T
+	sched, files, other *actortest.Probe
+	fs                  *vfs.MemFS
+	env                 *actors.TabletTest
+	tablet              *actor.PID
+	view                func() (protocol.View, error)
+	requests            uint64
+}
+
+func runTablet(t *testing.T, f func(tt *tabletTest), rules ...vfs.Rule) {
+	t.Helper()
+	actortest.Run(t, func(k *actortest.Kit) {
+		tt := &tabletTest{Kit: k, t: t, sched: k.Probe("sched"), files: k.Probe("files"), other: k.Probe("other"), fs: vfs.Mem()}
+		if err := tt.fs.MkdirAll("data"); err != nil {
+			t.Fatal(err)
+		}
+		tt.env = actors.NewTabletTest(k.Runtime(), vfs.Faulty(tt.fs, rules...), plan.V1_5, tt.files.PID())
+		spec, view, err := tt.env.Spec(map[string]string{"table.file.compress.type": "none"}, tt.sched.PID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tt.tablet, tt.view = k.Spawn("tablet", spec), view
+		f(tt)
+	})
+}
+
+// apply writes rows, and takes the answer and the report of memory, if one is due.
+func (tt *tabletTest) apply(rows ...string) {
+	tt.t.Helper()
+	m := &protocol.Apply{From: tt.other.PID(), Batch: 1}
+	for _, r := range rows {
+		m.Mutations = append(m.Mutations, put(r))
+	}
+	tt.other.Send(tt.tablet, m)
+	if got := actortest.Expect[*protocol.Applied](tt.other, time.Second); got.Err != nil || len(got.Refused) > 0 {
+		tt.t.Fatalf("apply: %+v", got)
+	}
+}
+
+// wish takes the tablet's next wish, past its reports of memory.
+func (tt *tabletTest) wish(kind protocol.JobKind) *protocol.WantPermit {
+	tt.t.Helper()
+	w := actortest.Fish[*protocol.WantPermit](tt.sched, nil)
+	if w.Kind != kind {
+		tt.t.Fatalf("wish for a %v job, want %v", w.Kind, kind)
+	}
+	return w
+}
+
+func (tt *tabletTest) permit(w *protocol.WantPermit) {
+	tt.sched.Send(tt.tablet, &protocol.Permit{Job: w.Job})
+}
+
+// released waits until the permit comes back.
+func (tt *tabletTest) released(w *protocol.WantPermit) {
+	tt.t.Helper()
+	actortest.Fish(tt.sched, func(m *protocol.Release) bool { return m.Job == w.Job })
+}
+
+// flush asks for a flush and sees it through.
+func (tt *tabletTest) flush(rows ...string) {
+	tt.t.Helper()
+	tt.apply(rows...)
+	tt.requests++
+	tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: tt.requests})
+	w := tt.wish(protocol.Minor)
+	tt.permit(w)
+	if m := actortest.Expect[*protocol.Flushed](tt.other, time.Minute); m.Err != nil || m.Request != tt.requests {
+		tt.t.Fatalf("flush: %+v", m)
+	}
+	tt.released(w)
+}
+
+func (tt *tabletTest) compact(o protocol.CompactOrder) {
+	tt.requests++
+	tt.other.Send(tt.tablet, &protocol.Compact{From: tt.other.PID(), Request: tt.requests, Order: o})
+}
+
+func (tt *tabletTest) compacted() *protocol.Compacted {
+	tt.t.Helper()
+	m := actortest.Expect[*protocol.Compacted](tt.other, time.Minute)
+	tt.other.ExpectNone(0)
+	return m
+}
+
+func (tt *tabletTest) stats() *protocol.TabletStats {
+	tt.t.Helper()
+	tt.other.Send(tt.tablet, &protocol.GetTabletStats{From: tt.other.PID()})
+	return actortest.Expect[*protocol.TabletStats](tt.other, time.Second)
+}
+
+// job is the address of a job that runs.
+func (tt *tabletTest) job(w *protocol.WantPermit) *actor.PID {
+	prefix := "c"
+	if w.Kind == protocol.Minor {
+		prefix = "f"
+	}
+	return actor.NewPID("nonhost", fmt.Sprintf("%s/%s.%d", tt.tablet.Id, prefix, w.Job))
+}
+
+func (tt *tabletTest) filesAre(n int) {
+	tt.t.Helper()
+	tt.Settle()
+	names, err := tt.fs.List("data")
+	if s := tt.stats(); err != nil || len(names) != n || len(s.Files) != n {
+		tt.t.Errorf("files %v in the directory, %d in the tablet, want %d (%v)", names, len(s.Files), n, err)
+	}
+	if n := tt.env.Leases(); n != 0 {
+		tt.t.Errorf("%d leases are left", n)
+	}
+}
+
+func TestTabletFlushes(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 9})
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Second); m.Request != 9 || m.Err != nil {
+			t.Errorf("flush of nothing: %+v", m)
+		}
+		tt.flush("a", "b")
+		tt.filesAre(1)
+		// What comes while a flush waits for its permit is not part of it.
+		tt.apply("c")
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 20})
+		first := tt.wish(protocol.Minor)
+		tt.apply("d")
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 21})
+		tt.permit(first)
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Minute); m.Request != 20 {
+			t.Errorf("answered %d first", m.Request)
+		}
+		tt.other.ExpectNone(time.Hour)
+		tt.permit(tt.wish(protocol.Minor))
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Minute); m.Request != 21 {
+			t.Errorf("answered %d second", m.Request)
+		}
+		tt.filesAre(3)
+	})
+}
+
+func TestTabletFlushesAtTheSchedulersWord(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.sched.Send(tt.tablet, &protocol.FlushMemory{}) // nothing there
+		tt.sched.ExpectNone(time.Hour)
+		tt.apply("a")
+		tt.sched.Send(tt.tablet, &protocol.FlushMemory{})
+		tt.sched.Send(tt.tablet, &protocol.FlushMemory{}) // again, before the tablet's report
+		if m := actortest.Expect[*protocol.MemoryIs](tt.sched, time.Second); m.Active != 0 || m.Flushing == 0 {
+			t.Errorf("reported %+v", m)
+		}
+		w := tt.wish(protocol.Minor)
+		tt.sched.ExpectNone(time.Hour)
+		tt.permit(w)
+		tt.released(w)
+		if m := actortest.Expect[*protocol.MemoryIs](tt.sched, time.Second); m.Active != 0 || m.Flushing != 0 {
+			t.Errorf("reported %+v", m)
+		}
+		tt.filesAre(1)
+	})
+}
+
+// Three files of a size meet the ratio. The files they become leave once the last view of them is released.
+func TestTabletCompacts(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		for i := range 3 {
+			tt.flush(fmt.Sprint(i))
+		}
+		v, err := tt.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Sources(tablet.Families{}); err != nil {
+			t.Fatal(err)
+		}
+		w := tt.wish(protocol.Major)
+		if w.Files != 3 || w.Bytes == 0 {
+			t.Errorf("wish %+v", w)
+		}
+		tt.permit(w)
+		tt.released(w)
+		tt.files.ExpectNone(time.Hour)
+		v.Release()
+		for range 3 {
+			actortest.Expect[*protocol.FreeFile](tt.files, time.Second)
+		}
+		s := tt.stats()
+		if len(s.Files) != 1 || s.Counts.Compactions != 1 || s.Counts.CompactedRead != 3 || s.Jobs != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestTabletCompactsOnRequest(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.compact(protocol.CompactOrder{})
+		if m := tt.compacted(); m.Err != nil || m.Result.Passes != 0 {
+			t.Errorf("compaction of nothing: %+v", m)
+		}
+		tt.flush("a")
+		tt.flush("b")
+		tt.compact(protocol.CompactOrder{Mode: iter.Old})
+		w := tt.wish(protocol.User)
+		tt.compact(protocol.CompactOrder{Codec: "snappy"}) // waits for the first
+		tt.permit(w)
+		m := tt.compacted()
+		if m.Err != nil || m.Request != tt.requests-1 || len(m.Result.Inputs) != 2 || m.Result.Output.Entries != 2 || m.Result.Books.Read != 2 {
+			t.Errorf("%+v", m)
+		}
+		w = tt.wish(protocol.User)
+		tt.permit(w)
+		if m := tt.compacted(); m.Err != nil || m.Request != tt.requests || len(m.Result.Inputs) != 1 {
+			t.Errorf("%+v", m)
+		}
+		tt.released(w)
+	})
+}
+
+func TestTabletScratchCompaction(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.flush("a")
+		tt.flush("b")
+		tt.compact(protocol.CompactOrder{Scratch: true})
+		w := tt.wish(protocol.Scratch)
+		tt.permit(w)
+		m := tt.compacted()
+		if m.Err != nil || m.Result.Output.Entries != 2 || m.Result.Hash == [32]byte{} {
+			t.Errorf("%+v", m)
+		}
+		tt.released(w)
+		tt.filesAre(2)
+	})
+}
+
+// A job that panics leaves nothing. A flush is tried again with the memtable that is still there; whoever waited is told.
+func TestTabletFlushPanics(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.AllowDeadLetters(&protocol.Continue{})
+		tt.apply("a")
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 1})
+		w := tt.wish(protocol.Minor)
+		tt.Kill(tt.job(w))
+		tt.permit(w)
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Second); m.Err == nil {
+			t.Error("the flush that panicked succeeded")
+		}
+		tt.released(w)
+		if s := tt.stats(); s.Counts.JobFailures != 1 || s.MemoryEntries != 1 || len(s.Files) != 0 {
+			t.Errorf("%+v", s)
+		}
+		again := tt.wish(protocol.Minor) // after a while, by itself
+		tt.permit(again)
+		tt.released(again)
+		tt.filesAre(1)
+		tt.other.ExpectNone(time.Hour)
+	})
+}
+
+func TestTabletCompactionPanics(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.AllowDeadLetters(&protocol.Continue{})
+		tt.flush("a")
+		tt.flush("b")
+		tt.compact(protocol.CompactOrder{})
+		w := tt.wish(protocol.User)
+		tt.Kill(tt.job(w))
+		tt.permit(w)
+		if m := tt.compacted(); m.Err == nil {
+			t.Error("the compaction that panicked succeeded")
+		}
+		tt.released(w)
+		tt.filesAre(2)
+		tt.compact(protocol.CompactOrder{})
+		began := time.Now()
+		w = tt.wish(protocol.User)
+		if waited := time.Since(began); waited < 50*time.Millisecond {
+			t.Errorf("what panicked was tried again after %v", waited)
+		}
+		tt.permit(w)
+		if m := tt.compacted(); m.Err != nil {
+			t.Error(m.Err)
+		}
+	})
+}
+
+// Errors of the disk reach who asked; the tablet goes on with what it had, and flushes again when the disk is well.
+func TestTabletJobsFail(t *testing.T) {
+	boom := errors.New("boom")
+	runTablet(t, func(tt *tabletTest) {
+		tt.apply("a")
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 1})
+		tt.permit(tt.wish(protocol.Minor))
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Second); !errors.Is(m.Err, boom) {
+			t.Errorf("flush: %v", m.Err)
+		}
+		tt.permit(tt.wish(protocol.Minor))
+		tt.filesAre(1)
+		tt.compact(protocol.CompactOrder{})
+		tt.permit(tt.wish(protocol.User))
+		if m := tt.compacted(); !errors.Is(m.Err, boom) {
+			t.Errorf("compaction: %v", m.Err)
+		}
+		tt.filesAre(1)
+	}, vfs.Rule{Op: vfs.OpSync, N: 1, Err: boom}, vfs.Rule{Op: vfs.OpSync, N: 3, Err: boom})
+}
+
+func TestTabletCancels(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.flush("a")
+		tt.flush("b")
+		cancelled := func() {
+			t.Helper()
+			if m := tt.compacted(); !errors.Is(m.Err, context.Canceled) || m.Request != tt.requests {
+				t.Errorf("%+v", m)
+			}
+		}
+		cancel := func() { tt.other.Send(tt.tablet, &protocol.CancelCompact{Request: tt.requests}) }
+
+		tt.compact(protocol.CompactOrder{}) // while it waits for its permit
+		w := tt.wish(protocol.User)
+		cancel()
+		cancelled()
+		tt.released(w)
+		tt.permit(w) // was under way
+		tt.released(w)
+
+		tt.compact(protocol.CompactOrder{Scratch: true})
+		w = tt.wish(protocol.Scratch)
+		cancel()
+		cancelled()
+		tt.released(w)
+
+		tt.compact(protocol.CompactOrder{}) // behind another
+		first := tt.requests
+		w = tt.wish(protocol.User)
+		tt.compact(protocol.CompactOrder{})
+		cancel()
+		cancelled()
+		tt.permit(w)
+		if m := tt.compacted(); m.Err != nil || m.Request != first {
+			t.Errorf("%+v", m)
+		}
+		tt.released(w)
+		cancel() // of what is over
+		tt.other.ExpectNone(time.Hour)
+	})
+}
+
+// A job that runs is cancelled between two steps; its file is gone, and its tablet goes on.
+func TestTabletCancelsARunningJob(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		rows := make([]string, 50_000)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("%06d", i)
+		}
+		tt.flush(rows...)
+		tt.compact(protocol.CompactOrder{})
+		w := tt.wish(protocol.User)
+		tt.permit(w)
+		tt.other.Send(tt.tablet, &protocol.CancelCompact{Request: tt.requests})
+		if m := tt.compacted(); !errors.Is(m.Err, context.Canceled) {
+			t.Errorf("%+v", m)
+		}
+		tt.released(w)
+		tt.filesAre(1)
+		if s := tt.stats(); s.Counts.JobsCancelled != 1 || s.Jobs != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A new scheduler hears of wishes, permits and memory.
+func TestTabletTellsANewScheduler(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.flush("a")
+		tt.apply("b")
+		tt.compact(protocol.CompactOrder{})
+		w := tt.wish(protocol.User)
+		next := tt.Probe("next")
+		tt.other.Send(tt.tablet, &protocol.SchedulerIs{Scheduler: next.PID()})
+		if again := actortest.Expect[*protocol.WantPermit](next, time.Second); again.Job != w.Job {
+			t.Errorf("wish %+v", again)
+		}
+		if m := actortest.Expect[*protocol.MemoryIs](next, time.Second); m.Active == 0 {
+			t.Errorf("memory %+v", m)
+		}
+		next.Send(tt.tablet, &protocol.Permit{Job: w.Job})
+		if m := tt.compacted(); m.Err != nil {
+			t.Error(m.Err)
+		}
+		actortest.Fish(next, func(m *protocol.Release) bool { return m.Job == w.Job })
+		tt.sched.ExpectNone(time.Hour)
+	})
+}
+
+// Whoever waits is answered when the tablet ends, once, and its jobs leave nothing.
+func TestTabletThatStopsAnswers(t *testing.T) {
+	for _, how := range []string{"stop", "panic"} {
+		t.Run(how, func(t *testing.T) {
+			runTablet(t, func(tt *tabletTest) {
+				tt.AllowDeadLetters()
+				rows := make([]string, 50_000)
+				for i := range rows {
+					rows[i] = fmt.Sprintf("%06d", i)
+				}
+				tt.flush(rows...)
+				tt.compact(protocol.CompactOrder{})
+				tt.permit(tt.wish(protocol.User))
+				tt.apply("b")
+				tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 77})
+				tt.wish(protocol.Minor)
+				if how == "stop" {
+					tt.Stop(tt.tablet)
+				} else {
+					tt.Kill(tt.tablet)
+					tt.other.Send(tt.tablet, &protocol.Apply{From: tt.other.PID(), Batch: 8})
+					if m := actortest.Expect[*protocol.Applied](tt.other, time.Second); m.Err == nil {
+						t.Error("the batch that killed its tablet was applied")
+					}
+				}
+				answers := map[string]int{}
+				for tt.Settle(); tt.other.Pending() > 0; {
+					answers[fmt.Sprintf("%T", actortest.Fish[any](tt.other, nil))]++
+				}
+				if answers["*protocol.Flushed"] != 1 || answers["*protocol.Compacted"] != 1 || len(answers) != 2 {
+					t.Errorf("answers %v", answers)
+				}
+				if _, err := tt.view(); !errors.Is(err, tablet.ErrClosed) {
+					t.Errorf("view of a tablet that is gone: %v", err)
+				}
+				names, err := tt.fs.List("data")
+				if err != nil || len(names) != 1 || tt.env.Leases() != 0 {
+					t.Errorf("files %v, %v, %d leases", names, err, tt.env.Leases())
+				}
+			})
+		})
+	}
+}

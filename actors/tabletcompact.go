@@ -1,0 +1,213 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/tablet/hosted"
+	"millrace/tablet/iter"
+)
+
+// compactRequest is a user's wish for a full compaction. One is worked on at a time.
+type compactRequest struct {
+	*protocol.Compact
+	result protocol.TabletCompaction
+}
+
+// setMajor makes j the job that hosted has chosen.
+func (a *tabletActor) setMajor(j *tabletJob, next hosted.Job) {
+	j.major, j.kind, j.request = next, protocol.Major, nil
+	if next.User {
+		j.kind, j.request = protocol.User, a.requests[0]
+	}
+}
+
+// plan wishes for every compaction that is due.
+func (a *tabletActor) plan(c actor.Context) {
+	if a.majorWaits {
+		return
+	}
+	if len(a.requests) > 0 && a.requests[0].Order.Scratch {
+		a.planScratch(c)
+		return // so that the files to be measured stay as they are
+	}
+	for {
+		next, ok := a.t.NextJob()
+		if !ok {
+			return
+		}
+		j := &tabletJob{}
+		a.setMajor(j, next)
+		a.wishFor(c, j, len(next.Inputs), next.Bytes())
+	}
+}
+
+// planScratch wishes for a scratch job once no other job reads the tablet's files.
+func (a *tabletActor) planScratch(c actor.Context) {
+	if a.t.Jobs() > 0 {
+		return
+	}
+	for _, j := range a.jobs {
+		if j.kind == protocol.Scratch {
+			return
+		}
+	}
+	a.wishFor(c, &tabletJob{kind: protocol.Scratch, request: a.requests[0]}, a.t.Files(), a.t.FileBytes())
+}
+
+// onCompact queues a user's request.
+func (a *tabletActor) onCompact(c actor.Context, m *protocol.Compact) {
+	a.requests = append(a.requests, &compactRequest{Compact: m})
+	if len(a.requests) == 1 {
+		a.begin(c)
+	}
+}
+
+// begin turns to the first request, and answers all that have nothing to do.
+func (a *tabletActor) begin(c actor.Context) {
+	for len(a.requests) > 0 {
+		r := a.requests[0]
+		r.result.Extent = a.handle.extent
+		v := a.t.View()
+		r.result.Inputs = v.Files()
+		v.Release()
+		if len(r.result.Inputs) > 0 {
+			if !r.Order.Scratch {
+				a.t.SelectAll()
+			}
+			break
+		}
+		a.requests = a.requests[1:]
+		c.Send(r.From, &protocol.Compacted{Request: r.Request, Result: r.result})
+	}
+	a.plan(c)
+}
+
+// end answers the first request and turns to the next.
+func (a *tabletActor) end(c actor.Context, err error) {
+	r := a.requests[0]
+	a.requests[0] = nil
+	a.requests = a.requests[1:]
+	for _, j := range a.jobs {
+		if j.request == r {
+			j.request = nil
+		}
+	}
+	a.t.Deselect()
+	c.Send(r.From, &protocol.Compacted{Request: r.Request, Result: r.result, Err: err})
+	a.begin(c)
+}
+
+// passed adds a finished pass to the request it was for, which may be over by now.
+func (a *tabletActor) passed(c actor.Context, j *tabletJob, m *protocol.JobDone) {
+	r := j.request
+	if r == nil {
+		return
+	}
+	res := &r.result
+	res.Passes++
+	res.Output, res.Hash = m.Output, m.Hash
+	res.Books.Add(m.Books)
+	addStats(&res.Merge, m.Merge)
+	res.Took += m.Took
+	res.CPU += m.CPU
+	if r.Order.Scratch || a.t.Selected() == 0 {
+		a.end(c, nil)
+	}
+}
+
+func addStats(to *iter.Stats, s iter.Stats) {
+	to.Entries += s.Entries
+	to.Comparisons += s.Comparisons
+	to.HeapOps += s.HeapOps
+	to.Switches += s.Switches
+}
+
+// failed cleans up after a job that has no result.
+func (a *tabletActor) failed(c actor.Context, j *tabletJob, err error) {
+	a.forget(c, j)
+	if errors.Is(err, context.Canceled) {
+		a.counts.JobsCancelled++
+	} else {
+		a.counts.JobFailures++
+		a.log().Warn("job failed", slog.Uint64("job", uint64(j.id)), slog.String("kind", j.kind.String()), slog.Any("err", err))
+	}
+	switch j.kind {
+	case protocol.Minor:
+		a.flushFailed(c, err)
+	case protocol.Scratch:
+	default:
+		a.must(a.t.Cancel(j.major.ID))
+	}
+	if j.kind != protocol.Minor && !errors.Is(err, context.Canceled) {
+		a.backOff(c)
+	}
+	if j.request != nil {
+		a.end(c, fmt.Errorf("compact %s: %w", a.name, err))
+		return
+	}
+	a.plan(c)
+}
+
+// backOff has major compactions wait for a while: what failed once mostly fails at once again.
+func (a *tabletActor) backOff(c actor.Context) {
+	delay, ok := a.majorEnds.next(a.core.rt.clock.Now())
+	if !ok {
+		delay = a.majorEnds.rule.most
+	}
+	if !a.majorWaits {
+		a.majorWaits = true
+		a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Major})
+	}
+}
+
+// onRetry tries again what failed.
+func (a *tabletActor) onRetry(c actor.Context, m *protocol.Retry) {
+	if m.Kind == protocol.Minor {
+		a.flushWaits = false
+		a.wishFlush(c)
+		return
+	}
+	a.majorWaits = false
+	a.plan(c)
+}
+
+// onCancelCompact gives a user's request up. Jobs for it are cancelled; what is committed stays.
+func (a *tabletActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact) {
+	for i, r := range a.requests {
+		if r.Request != m.Request {
+			continue
+		}
+		if i > 0 { // not begun
+			a.requests = append(a.requests[:i], a.requests[i+1:]...)
+			c.Send(r.From, &protocol.Compacted{Request: r.Request, Err: errCancelled})
+			return
+		}
+		for _, j := range a.jobs {
+			if j.request == r {
+				a.cancel(c, j)
+			}
+		}
+		a.end(c, errCancelled)
+		return
+	}
+}
+
+// cancel withdraws a wish, or has a running job end.
+func (a *tabletActor) cancel(c actor.Context, j *tabletJob) {
+	j.request = nil
+	if j.pid != nil {
+		c.Send(j.pid, &protocol.Cancel{Job: j.id})
+		return
+	}
+	if j.kind != protocol.Scratch {
+		a.must(a.t.Cancel(j.major.ID))
+	}
+	a.counts.JobsCancelled++
+	a.forget(c, j)
+}

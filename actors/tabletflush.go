@@ -1,0 +1,85 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+)
+
+// flushRequest waits until everything up to an age is in files.
+type flushRequest struct {
+	from    *actor.PID
+	request uint64
+	age     uint64
+}
+
+// freeze sets the memtable aside, at the scheduler's word. One waits for its file at a time: a second would free nothing
+// sooner.
+func (a *tabletActor) freeze(c actor.Context) {
+	if a.t.FrozenCount() > 0 {
+		return
+	}
+	a.setAside(c)
+	a.wishFlush(c)
+}
+
+// setAside freezes the active memtable, if there is anything in it.
+func (a *tabletActor) setAside(c actor.Context) {
+	if f, ok := a.t.Freeze(); ok {
+		a.lastAge = f.Age
+		a.reportMemory(c, true)
+	}
+}
+
+// onFlush answers once everything that is in memory now is in files.
+func (a *tabletActor) onFlush(c actor.Context, m *protocol.Flush) {
+	a.setAside(c)
+	if a.t.FrozenCount() == 0 {
+		c.Send(m.From, &protocol.Flushed{Request: m.Request})
+		return
+	}
+	a.flushes = append(a.flushes, flushRequest{from: m.From, request: m.Request, age: a.lastAge})
+	a.wishFlush(c)
+}
+
+// wishFlush asks for the next minor compaction, if one is due.
+func (a *tabletActor) wishFlush(c actor.Context) {
+	if a.flush != nil || a.flushWaits || a.t.FrozenCount() == 0 {
+		return
+	}
+	_, frozen := a.t.Memory()
+	a.flush = &tabletJob{kind: protocol.Minor}
+	a.wishFor(c, a.flush, 1, frozen)
+}
+
+// flushed answers whoever waited for the memtable that is in a file now, and goes on to the next one.
+func (a *tabletActor) flushed(c actor.Context, j *tabletJob) {
+	waiting := a.flushes[:0]
+	for _, f := range a.flushes {
+		if f.age <= j.minor.Age {
+			c.Send(f.from, &protocol.Flushed{Request: f.request})
+		} else {
+			waiting = append(waiting, f)
+		}
+	}
+	clear(a.flushes[len(waiting):])
+	a.flushes = waiting
+	a.reportMemory(c, true)
+	a.wishFlush(c)
+}
+
+// flushFailed tells whoever waited. The memtable stays where it is and is tried again, for ever: it is the only copy.
+func (a *tabletActor) flushFailed(c actor.Context, err error) {
+	a.t.FlushFailed()
+	for _, f := range a.flushes {
+		c.Send(f.from, &protocol.Flushed{Request: f.request, Err: err})
+	}
+	clear(a.flushes)
+	a.flushes = a.flushes[:0]
+	delay, ok := a.flushEnds.next(a.core.rt.clock.Now())
+	if !ok {
+		delay = a.flushEnds.rule.most
+	}
+	a.flushWaits = true
+	a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Minor})
+}

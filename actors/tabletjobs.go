@@ -1,0 +1,254 @@
+package actors
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/compactor/job"
+	"millrace/tablet"
+	"millrace/tablet/hosted"
+	"millrace/tablet/rfile"
+)
+
+// tabletJob is a compaction from the wish to its end.
+type tabletJob struct {
+	id   protocol.JobID
+	kind protocol.JobKind
+	wish *protocol.WantPermit
+
+	minor   hosted.Flush // of a minor one, once it has its permit
+	major   hosted.Job   // of a major or user's one
+	inputs  []tablet.FileMeta
+	request *compactRequest // of a user's or scratch one
+	pid     *actor.PID      // once it runs
+}
+
+// wishFor asks the scheduler for a permit.
+func (a *tabletActor) wishFor(c actor.Context, j *tabletJob, files int, bytes int64) {
+	j.id = protocol.JobID(a.core.numbers.Add(1))
+	j.wish = &protocol.WantPermit{From: c.Self(), Job: j.id, Kind: j.kind, Files: files, Bytes: bytes}
+	a.jobs[j.id] = j
+	c.Send(a.scheduler, j.wish)
+}
+
+// onPermit starts a job. What it reads is settled only now: the wish may be old.
+func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
+	j := a.jobs[m.Job]
+	if j == nil || j.pid != nil { // withdrawn meanwhile
+		a.release(c, m.Job)
+		return
+	}
+	p, ok := a.planFor(j)
+	if !ok {
+		a.forget(c, j)
+		return
+	}
+	pid, err := a.core.rt.SpawnChild(c, jobName(j), Spec{
+		Kind: jobRule(j.kind), Bulk: true, Bound: jobBound, New: func() actor.Actor { return newJobActor(a.core.rt, p) },
+	})
+	if err != nil {
+		p.release()
+		a.failed(c, j, err)
+		return
+	}
+	j.pid = pid
+	a.byPID[pid.Id] = j
+}
+
+// planFor settles what a job does; false if there is nothing to do any more.
+func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
+	p := &jobPlan{id: j.id, kind: j.kind, fs: a.core.fs, spec: a.spec()}
+	prefix := "C"
+	switch j.kind {
+	case protocol.Minor:
+		f, ok := a.t.NextFlush()
+		if !ok {
+			return nil, false
+		}
+		j.minor, j.inputs = f, f.Merge
+		p.memory, p.spec.Minor = f.Snapshot, true
+		scope := a.settings.Iterators.Minor
+		p.spec.MaxVersions, p.spec.Iterators = scope.MaxVersions, scope.Iterators
+		prefix = "F"
+		if len(f.Merge) > 0 {
+			prefix = "M"
+		}
+	case protocol.Scratch:
+		v := a.t.View()
+		j.inputs = v.Files()
+		v.Release()
+		p.spec.Full = true
+		// The bytes must depend on nothing but the inputs.
+		p.spec.Writer.FileID = [16]byte{'s', 'c', 'r', 'a', 't', 'c', 'h'}
+		prefix = "scratch-"
+	default:
+		if !a.replan(j) {
+			return nil, false
+		}
+		p.spec.Full, j.inputs = j.major.Full, j.major.Inputs
+		if j.major.Full {
+			prefix = "A"
+		}
+	}
+	if r := j.request; r != nil {
+		p.spec.User, p.spec.Mode = true, r.Order.Mode
+		if r.Order.Codec != "" {
+			p.spec.Writer.Codec = r.Order.Codec
+		}
+	}
+	p.name = fmt.Sprintf("%s/%s%07d.rf", dataDir, prefix, j.id)
+	for _, meta := range j.inputs {
+		p.files = append(p.files, a.core.files.lease(meta))
+	}
+	return p, true
+}
+
+// replan chooses a major job's inputs anew, so that what was flushed while it waited is looked at too.
+func (a *tabletActor) replan(j *tabletJob) bool {
+	a.must(a.t.Cancel(j.major.ID))
+	next, ok := a.t.NextJob()
+	if !ok {
+		return false
+	}
+	a.setMajor(j, next)
+	return true
+}
+
+// spec is what all jobs of the tablet have in common; the iterators are those of major ones.
+func (a *tabletActor) spec() job.Spec {
+	s := a.settings
+	spec := job.Spec{
+		Range: a.handle.extent.DataRange(), Table: a.handle.extent.Table, Mode: a.core.mode,
+		MaxVersions: s.Iterators.Major.MaxVersions, Iterators: s.Iterators.Major.Iterators,
+		Writer: rfile.WriterOptions{Codec: s.Codec, BlockBytes: s.BlockBytes, IndexBlockBytes: s.IndexBlockBytes},
+	}
+	for _, g := range s.Groups {
+		spec.Groups = append(spec.Groups, job.GroupSpec{Name: g.Name, Families: g.Families})
+	}
+	return spec
+}
+
+func jobName(j *tabletJob) string {
+	if j.kind == protocol.Minor {
+		return nameFlush(uint64(j.id))
+	}
+	return nameCompaction(uint64(j.id))
+}
+
+// jobRule is the kind of a job in the table of supervision.
+func jobRule(k protocol.JobKind) string {
+	if k == protocol.Minor {
+		return "flush"
+	}
+	return "compaction"
+}
+
+// onJobDone commits what a job has written, or cleans up after it.
+func (a *tabletActor) onJobDone(c actor.Context, m *protocol.JobDone) {
+	j := a.jobs[m.Job]
+	if j == nil || j.pid == nil { // not a job of ours, or given up: nobody will take its file
+		m.Release()
+		return
+	}
+	c.Stop(j.pid)
+	err := m.Err
+	if err == nil {
+		err = a.commit(j, m)
+	}
+	if err != nil {
+		a.failed(c, j, err)
+		return
+	}
+	a.forget(c, j)
+	a.log().Info("job done", slog.Uint64("job", uint64(j.id)), slog.String("kind", j.kind.String()),
+		slog.Int64("entries", m.Output.Entries), slog.Duration("took", m.Took))
+	a.account(j, m)
+	switch j.kind {
+	case protocol.Minor:
+		a.flushed(c, j)
+	case protocol.Scratch, protocol.User:
+		a.passed(c, j, m)
+	}
+	a.plan(c)
+}
+
+// commit is the one place where a job's output becomes part of the tablet. The record in the manifest will be made here;
+// until there is one, a crash leaves a synced file that nothing names.
+func (a *tabletActor) commit(j *tabletJob, m *protocol.JobDone) error {
+	var output *tablet.FileMeta
+	if m.Output.Entries > 0 {
+		output = &m.Output
+	}
+	var err error
+	switch j.kind {
+	case protocol.Scratch:
+		return nil
+	case protocol.Minor:
+		m.Output.Ages = j.minor.Ages
+		err = a.t.Install(j.minor.Age, output)
+	default:
+		m.Output.Ages = j.major.Ages
+		err = a.t.Swap(numbers(j.inputs), output)
+	}
+	if err != nil && output != nil { // it is nobody's: have it removed
+		a.core.files.retire(m.Output)
+	}
+	return err
+}
+
+func (a *tabletActor) account(j *tabletJob, m *protocol.JobDone) {
+	switch j.kind {
+	case protocol.Minor:
+		a.counts.Flushes++
+		a.counts.FlushedEntries += m.Output.Entries
+		a.counts.FlushedBytes += m.Output.Bytes
+	case protocol.Major, protocol.User:
+		a.counts.Compactions++
+		a.counts.CompactedRead += m.Books.Read
+		a.counts.Compacted += m.Books.Written
+		a.counts.CompactedBytes += m.Output.Bytes
+	}
+}
+
+// onTerminated hears of a job that died without JobDone. It has removed its own output.
+func (a *tabletActor) onTerminated(c actor.Context, m *actor.Terminated) {
+	if j := a.byPID[m.Who.Id]; j != nil {
+		a.failed(c, j, fmt.Errorf("job %d: %w", j.id, errJobDied))
+	}
+}
+
+var errJobDied = fmt.Errorf("died of a panic")
+
+// forget takes a job off the books and returns its permit or wish.
+func (a *tabletActor) forget(c actor.Context, j *tabletJob) {
+	delete(a.jobs, j.id)
+	if j.pid != nil {
+		delete(a.byPID, j.pid.Id)
+	}
+	if a.flush == j {
+		a.flush = nil
+	}
+	a.release(c, j.id)
+}
+
+func (a *tabletActor) release(c actor.Context, id protocol.JobID) {
+	c.Send(a.scheduler, &protocol.Release{From: c.Self(), Job: id})
+}
+
+// must is for calls that can fail only if this actor's books are wrong.
+func (a *tabletActor) must(err error) {
+	if err != nil {
+		panic(fmt.Errorf("tablet %s: %w", a.name, err))
+	}
+}
+
+func numbers(files []tablet.FileMeta) []uint64 {
+	n := make([]uint64, len(files))
+	for i := range files {
+		n[i] = files[i].Number
+	}
+	return n
+}
