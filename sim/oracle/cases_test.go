@@ -142,23 +142,41 @@ func (r *runner) mutate(row any, updates []any) {
 var placeholder = regexp.MustCompile(`\{i(?::(\d+))?\}`)
 
 func (r *runner) fill(op object) {
-	for i := r.number(op["from"], 0); i <= r.number(op["to"], 0); i += r.number(op["step"], 1) {
+	from, to, step := r.number(op["from"], 0), r.number(op["to"], 0), r.number(op["step"], 1)
+	for i := from; step > 0 && i <= to || step < 0 && i >= to; i += step {
 		u := object{"delete": op["kind"] == "delete", "ts": op["ts"]}
 		if op["ts"] == "i" {
 			u["ts"] = json.Number(fmt.Sprint(i))
 		}
 		for _, key := range []string{"row", "cf", "cq", "cv", "value"} {
-			if text, ok := op[key].(string); ok {
-				u[key] = placeholder.ReplaceAllStringFunc(text, func(p string) string {
-					width, _ := strconv.Atoi(placeholder.FindStringSubmatch(p)[1])
-					return fmt.Sprintf("%0*d", width, i)
-				})
-			} else if op[key] != nil {
-				u[key] = op[key]
-			}
+			u[key] = expand(op[key], i)
 		}
 		r.mutate(u["row"], []any{u})
 	}
+}
+
+// expand puts i into the templates of a byte string.
+func expand(v any, i int64) any {
+	switch v := v.(type) {
+	case string:
+		return placeholder.ReplaceAllStringFunc(v, func(p string) string {
+			width, _ := strconv.Atoi(placeholder.FindStringSubmatch(p)[1])
+			return fmt.Sprintf("%0*d", width, i)
+		})
+	case object:
+		filled := object{}
+		for key, part := range v {
+			filled[key] = expand(part, i)
+		}
+		return filled
+	case []any:
+		var filled []any
+		for _, part := range v {
+			filled = append(filled, expand(part, i))
+		}
+		return filled
+	}
+	return v
 }
 
 func (r *runner) number(v any, otherwise int64) int64 {
