@@ -111,8 +111,11 @@ func TestJobOfNothingLeavesNoFile(t *testing.T) {
 func TestJobIsCancelled(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
 		j := newJobTest(k)
-		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(300_000), Spec: job.Spec{Minor: true}})
-		k.Runtime().Send(pid, &protocol.Cancel{Job: 7})
+		gate := newGate(j.fs)
+		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(10_000), Spec: job.Spec{Minor: true}, FS: gate})
+		k.Settle()
+		k.Runtime().Send(pid, &protocol.Cancel{Job: 7}) // during the first step of three
+		gate.open()
 		m := actortest.Expect[*protocol.JobDone](j.tablet, time.Minute)
 		if !errors.Is(m.Err, context.Canceled) || m.Discard != nil {
 			t.Errorf("cancelled: %+v", m)
@@ -126,15 +129,16 @@ func TestJobIsCancelled(t *testing.T) {
 // A job that panics sends nothing: its end is what its tablet hears. Its file and its leases are gone by then.
 func TestJobPanics(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
-		k.AllowDeadLetters(&protocol.Continue{})
 		j := newJobTest(k)
 		in := writeRFile(t, j.fs, "data/3.rf", 3, 10)
-		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(300_000), Files: []tablet.FileMeta{in}, Spec: job.Spec{Minor: true}})
+		gate := newGate(j.fs)
+		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(10_000), Files: []tablet.FileMeta{in}, Spec: job.Spec{Minor: true}, FS: gate})
+		k.Settle()
 		if _, leases := j.files.Count(); leases != 1 {
 			t.Errorf("%d leases", leases)
 		}
-		k.Kill(pid)
-		k.Runtime().Send(pid, &protocol.Continue{})
+		k.Kill(pid) // in the second step
+		gate.open()
 		j.tablet.ExpectTerminated(pid)
 		j.tablet.ExpectNone(time.Hour)
 		j.clean(t, "3.rf")

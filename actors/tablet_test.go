@@ -28,6 +28,7 @@ type tabletTest struct {
 	tablet              *actor.PID
 	view                func() (protocol.View, error)
 	requests            uint64
+	gate                *gateFS // if set before a job starts, the job waits at it
 }
 
 func runTablet(t *testing.T, f func(tt *tabletTest), rules ...vfs.Rule) {
@@ -37,7 +38,9 @@ func runTablet(t *testing.T, f func(tt *tabletTest), rules ...vfs.Rule) {
 		if err := tt.fs.MkdirAll("data"); err != nil {
 			t.Fatal(err)
 		}
-		tt.env = actors.NewTabletTest(k.Runtime(), vfs.Faulty(tt.fs, rules...), plan.V1_5, tt.files.PID())
+		tt.gate = newGate(vfs.Faulty(tt.fs, rules...))
+		tt.env = actors.NewTabletTest(k.Runtime(), tt.gate, plan.V1_5, tt.files.PID())
+		tt.gate.open()
 		spec, view, err := tt.env.Spec(map[string]string{"table.file.compress.type": "none"}, tt.sched.PID())
 		if err != nil {
 			t.Fatal(err)
@@ -79,6 +82,9 @@ func (tt *tabletTest) released(w *protocol.WantPermit) {
 	tt.t.Helper()
 	actortest.Fish(tt.sched, func(m *protocol.Release) bool { return m.Job == w.Job })
 }
+
+// shut makes jobs that start from now on wait until the gate is opened.
+func (tt *tabletTest) shut() { tt.gate.gate = make(chan struct{}) }
 
 // flush asks for a flush and sees it through.
 func (tt *tabletTest) flush(rows ...string) {
@@ -131,6 +137,15 @@ func (tt *tabletTest) filesAre(n int) {
 	if n := tt.env.Leases(); n != 0 {
 		tt.t.Errorf("%d leases are left", n)
 	}
+}
+
+// manyRows are more than a job writes in one step.
+func manyRows() []string {
+	rows := make([]string, 10_000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("%06d", i)
+	}
+	return rows
 }
 
 func TestTabletFlushes(t *testing.T) {
@@ -370,18 +385,18 @@ func TestTabletCancels(t *testing.T) {
 // A job that runs is cancelled between two steps; its file is gone, and its tablet goes on.
 func TestTabletCancelsARunningJob(t *testing.T) {
 	runTablet(t, func(tt *tabletTest) {
-		rows := make([]string, 50_000)
-		for i := range rows {
-			rows[i] = fmt.Sprintf("%06d", i)
-		}
-		tt.flush(rows...)
+		tt.AllowDeadLetters(&protocol.Continue{}) // the job is stopped with one on its way
+		tt.flush(manyRows()...)
+		tt.shut()
 		tt.compact(protocol.CompactOrder{})
 		w := tt.wish(protocol.User)
 		tt.permit(w)
+		tt.Settle()
 		tt.other.Send(tt.tablet, &protocol.CancelCompact{Request: tt.requests})
 		if m := tt.compacted(); !errors.Is(m.Err, context.Canceled) {
 			t.Errorf("%+v", m)
 		}
+		tt.gate.open()
 		tt.released(w)
 		tt.filesAre(1)
 		if s := tt.stats(); s.Counts.JobsCancelled != 1 || s.Jobs != 0 {
@@ -420,18 +435,16 @@ func TestTabletThatStopsAnswers(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			runTablet(t, func(tt *tabletTest) {
 				tt.AllowDeadLetters()
-				rows := make([]string, 50_000)
-				for i := range rows {
-					rows[i] = fmt.Sprintf("%06d", i)
-				}
-				tt.flush(rows...)
+				tt.flush(manyRows()...)
+				tt.shut()
 				tt.compact(protocol.CompactOrder{})
 				tt.permit(tt.wish(protocol.User))
+				tt.Settle()
 				tt.apply("b")
 				tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 77})
 				tt.wish(protocol.Minor)
 				if how == "stop" {
-					tt.Stop(tt.tablet)
+					go tt.Stop(tt.tablet)
 				} else {
 					tt.Kill(tt.tablet)
 					tt.other.Send(tt.tablet, &protocol.Apply{From: tt.other.PID(), Batch: 8})
@@ -439,6 +452,7 @@ func TestTabletThatStopsAnswers(t *testing.T) {
 						t.Error("the batch that killed its tablet was applied")
 					}
 				}
+				tt.gate.open()
 				answers := map[string]int{}
 				for tt.Settle(); tt.other.Pending() > 0; {
 					answers[fmt.Sprintf("%T", actortest.Fish[any](tt.other, nil))]++
