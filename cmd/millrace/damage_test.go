@@ -164,3 +164,41 @@ func unknownVersion(t *testing.T, name string) string {
 	writeFile(t, name, content)
 	return name
 }
+
+// TestInfoRegions moves a data block, as the index has it, out of where blocks can lie: info and the quick verify find
+// that without reading data.
+func TestInfoRegions(t *testing.T) {
+	s := newShell(t)
+	s.stdin = strings.NewReader(`{"row":"6162","cf":"66","ts":"1","val":"7676"}`)
+	s.ok("rfile", "create", "--codec", "none", "--no-sums", "good.rf")
+	content := readFile(t, "good.rf")
+	at := strings.LastIndex(string(content), "abf") + len("abf") // of the index's only key; timestamp and flag follow
+	if content[at+6] != 16 {
+		t.Fatalf("no offset at %d: %x", at, content[at:at+10])
+	}
+	content[at+6] = 5
+	writeFile(t, "moved.rf", content)
+	s.fails(3, "not within 16 to ", "rfile", "info", "moved.rf")
+	s.fails(3, "not within 16 to ", "rfile", "verify", "moved.rf")
+}
+
+// TestGroupsLikeShared takes the groups of a file in which one group lists a family that another one has: the family
+// stays where its entries are.
+func TestGroupsLikeShared(t *testing.T) {
+	s := newShell(t)
+	s.stdin = strings.NewReader(`{"row":"61","cf":"62","ts":"1","val":"7676"}`)
+	s.ok("rfile", "create", "--codec", "none", "--no-sums", "--groups", "one=a;two=b", "plain.rf")
+	listed := "\x00\x00\x00\x01a\x00\x00\x00\x00\x00\x00\x00\x00"
+	content := string(readFile(t, "plain.rf"))
+	if strings.Count(content, listed) != 1 {
+		t.Fatal("family a is not listed once")
+	}
+	writeFile(t, "shared.rf", []byte(strings.Replace(content, listed, strings.Replace(listed, "a", "b", 1), 1)))
+	s.ok("rfile", "convert", "out.rf", "shared.rf")
+	if got := s.ok("rfile", "cat", "-n", "--group", "two", "out.rf"); got != "1\n" {
+		t.Errorf("group two has %q entries", got)
+	}
+	if got := s.ok("rfile", "cat", "-n", "--group", "one", "out.rf"); got != "0\n" {
+		t.Errorf("group one has %q entries", got)
+	}
+}

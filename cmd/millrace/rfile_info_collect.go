@@ -143,9 +143,6 @@ func inspectGroup(ctx context.Context, r *rfile.Reader, g *rfile.Group) (*groupI
 			return nil
 		},
 		Leaf: func(l rfile.LeafInfo) error {
-			if err := checkRegion(r, l); err != nil {
-				return err
-			}
 			info.DataBlocks++
 			info.Entries += int64(l.Entries)
 			info.RawBytes += l.Region.Raw
@@ -165,24 +162,6 @@ func inspectGroup(ctx context.Context, r *rfile.Reader, g *rfile.Group) (*groupI
 	}
 	return info, nil
 }
-
-// checkRegion holds a data block's place, by the index, against the area where blocks can lie.
-func checkRegion(r *rfile.Reader, l rfile.LeafInfo) error {
-	bc := r.Container()
-	if l.Region.Offset < firstBlock || l.Region.End() > bc.MetaIndexOffset() {
-		return tablet.Corruptf(r.Name(), l.Region.Offset, "data block of %d bytes leaves the blocks' area, %d to %d", l.Region.Stored, firstBlock,
-			bc.MetaIndexOffset())
-	}
-	if s := bc.Sums(); s != nil {
-		if _, listed := s.Find(l.Region.Offset, l.Region.Stored); !listed {
-			return tablet.Corruptf(r.Name(), l.Region.Offset, "data block of %d bytes is not listed in the file's checksums", l.Region.Stored)
-		}
-	}
-	return nil
-}
-
-// firstBlock is where the first block of a file lies, behind the magic.
-const firstBlock = 16
 
 // powers counts values by their highest bit; 0 counts with 1.
 type powers [64]int64
