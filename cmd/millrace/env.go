@@ -24,6 +24,7 @@ type env struct {
 	// bar says that standard error is a terminal, where progress may be drawn; direct, that standard output is one, so
 	// that a command which prints as it goes draws none.
 	bar, direct bool
+	columns     func() int               // of that terminal
 	drawing     atomic.Pointer[progress] // what stands on the terminal, if anything
 }
 
@@ -38,6 +39,7 @@ type files interface {
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 	const outBytes = 64 << 10
 	e := &env{in: stdin, err: stderr, clock: clock.Real{}, files: diskFiles{}, bar: isTerminal(stderr), direct: isTerminal(stdout)}
+	e.columns = func() int { return columnsOf(stderr) }
 	e.out = bufio.NewWriterSize(stdoutWriter{e, stdout}, outBytes)
 	return e
 }
@@ -45,6 +47,16 @@ func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// columnsOf is the width of a terminal, the usual one when it does not tell.
+func columnsOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
 }
 
 type diskFiles struct{}

@@ -43,7 +43,7 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// text is a flag of arbitrary bytes, given as text with escapes: \\ and \xNN. Nil until it is given.
+// escaped is a flag of arbitrary bytes, given as text with escapes: \\ and \xNN. Nil until it is given.
 type escaped []byte
 
 func (b *escaped) Type() string   { return "bytes" }
@@ -62,7 +62,7 @@ func (l *familyList) Type() string { return "families" }
 func (l *familyList) String() string {
 	var names []string
 	for _, f := range *l {
-		names = append(names, string(appendText(nil, f, 0)))
+		names = append(names, string(appendText(nil, f, escapeList)))
 	}
 	return strings.Join(names, ",")
 }

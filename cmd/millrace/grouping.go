@@ -103,7 +103,7 @@ func (g *groupingFlag) String() string {
 	var parts []string
 	for _, n := range g.named {
 		families := familyList(n.families)
-		parts = append(parts, string(appendText(nil, []byte(n.name), 0))+"="+families.String())
+		parts = append(parts, string(appendText(nil, []byte(n.name), escapeList))+"="+families.String())
 	}
 	return strings.Join(parts, ";")
 }

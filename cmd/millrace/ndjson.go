@@ -66,11 +66,12 @@ func (e *jsonEntry) parse(line []byte) error {
 }
 
 // field takes one field.
-func (e *jsonEntry) field(name string, value jsonValue) error {
-	f := entryField(name)
+func (e *jsonEntry) field(text []byte, value jsonValue) error {
+	f := entryField(text)
 	if f < 0 {
-		return fmt.Errorf("field %q is not known, nearest is %q", name, nearest(name, entryFields))
+		return fmt.Errorf("field %q is not known, nearest is %q", text, nearest(string(text), entryFields))
 	}
+	name := entryFields[f]
 	if e.seen&(1<<f) != 0 {
 		return fmt.Errorf("field %q is there twice", name)
 	}
@@ -102,9 +103,9 @@ func (e *jsonEntry) field(name string, value jsonValue) error {
 	return nil
 }
 
-func entryField(name string) int {
+func entryField(name []byte) int {
 	for i, f := range entryFields {
-		if f == name {
+		if f == string(name) {
 			return i
 		}
 	}
@@ -153,7 +154,7 @@ type jsonScanner struct {
 }
 
 // object reads the whole line and calls back for each field.
-func (s *jsonScanner) object(field func(name string, value jsonValue) error) error {
+func (s *jsonScanner) object(field func(name []byte, value jsonValue) error) error {
 	if !s.skip('{') {
 		return s.unexpected("an object: {")
 	}
@@ -172,7 +173,7 @@ func (s *jsonScanner) object(field func(name string, value jsonValue) error) err
 		if err != nil {
 			return err
 		}
-		if err := field(string(name.text), value); err != nil {
+		if err := field(name.text, value); err != nil {
 			return err
 		}
 		if s.skip('}') {
@@ -216,13 +217,21 @@ func (s *jsonScanner) unexpected(want string) error {
 	return fmt.Errorf("%q at byte %d where there should be %s", s.b[s.at:min(len(s.b), s.at+1)], s.at+1, want)
 }
 
+// endsToken says which bytes cannot be part of a number or word.
+var endsToken = func() (ends [256]bool) {
+	for _, b := range []byte(" \t\r,:{}[]\"") {
+		ends[b] = true
+	}
+	return ends
+}()
+
 func (s *jsonScanner) value() (jsonValue, error) {
 	s.blanks()
 	start := s.at
 	if s.at < len(s.b) && s.b[s.at] == '"' {
 		return s.text()
 	}
-	for s.at < len(s.b) && bytes.IndexByte([]byte(" \t\r,:{}[]\""), s.b[s.at]) < 0 {
+	for s.at < len(s.b) && !endsToken[s.b[s.at]] {
 		s.at++
 	}
 	token := s.b[start:s.at]
@@ -238,21 +247,21 @@ func (s *jsonScanner) value() (jsonValue, error) {
 	return jsonValue{jsonNumber, token}, nil
 }
 
-// text reads a string. The fast way is one without escapes, as all are that cat prints.
+// text reads a string. The fast way is one without escapes, as all are that cat prints. Control characters, which JSON
+// does not allow, are not looked for: no string that an entry can have holds any.
 func (s *jsonScanner) text() (jsonValue, error) {
 	start := s.at
-	for s.at++; s.at < len(s.b); s.at++ {
-		switch c := s.b[s.at]; {
-		case c == '"':
-			s.at++
-			return jsonValue{jsonString, s.b[start+1 : s.at-1]}, nil
-		case c == '\\':
-			return s.escapedText(start)
-		case c < ' ':
-			return jsonValue{}, s.unexpected("the rest of a string")
-		}
+	n := bytes.IndexByte(s.b[start+1:], '"')
+	if n < 0 {
+		s.at = len(s.b)
+		return jsonValue{}, s.unexpected(`the closing " of a string`)
 	}
-	return jsonValue{}, s.unexpected(`the closing " of a string`)
+	text := s.b[start+1 : start+1+n]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		return s.escapedText(start)
+	}
+	s.at = start + n + 2
+	return jsonValue{jsonString, text}, nil
 }
 
 func (s *jsonScanner) escapedText(start int) (jsonValue, error) {

@@ -36,13 +36,16 @@ const unitBytes = "B"
 
 // progress starts one. total is 0 when nobody knows. The caller ends it before it prints anything else.
 func (e *env) progress(label, unit string, total int64) *progress {
-	p := &progress{e: e, label: printable(label), unit: unit, total: total, since: e.clock.Now()}
+	p := &progress{e: e, label: plainLabel(label), unit: unit, total: total, since: e.clock.Now()}
 	if e.bar {
 		e.drawing.Store(p)
 		p.stop = clock.Every(e.clock, drawEvery, p.draw)
 	}
 	return p
 }
+
+// plainLabel keeps a label to one byte a column.
+func plainLabel(label string) string { return string(appendText(nil, []byte(label), 0)) }
 
 func (p *progress) set(done int64) { p.done.Store(done) }
 func (p *progress) add(n int64)    { p.done.Add(n) }
@@ -76,30 +79,52 @@ func (p *progress) draw() {
 		return
 	}
 	p.drawn = true
-	fmt.Fprint(p.e.err, "\r"+p.line(clock.Since(p.e.clock, p.since))+"\x1b[K")
+	fmt.Fprint(p.e.err, "\r"+p.line(clock.Since(p.e.clock, p.since), p.e.columns()-1)+"\x1b[K")
 }
 
-// line is the text after some time has passed.
-func (p *progress) line(passed time.Duration) string {
-	const width = 24 // of the bar
+// line is the text after some time has passed, at most width columns of it: a longer one would wrap and stay.
+func (p *progress) line(passed time.Duration, width int) string {
 	done := p.done.Load()
 	perSecond := float64(done) / max(passed.Seconds(), 1e-3)
+	rate := p.count(int64(perSecond)) + "/s"
 	if p.total <= 0 {
-		return fmt.Sprintf("%s  %s, %s/s", p.label, p.count(done), p.count(int64(perSecond)))
+		return fit(p.label, "  "+p.count(done)+p.unitName()+", "+rate, width)
 	}
 	part := min(float64(done)/float64(p.total), 1)
-	filled := int(part * width)
 	left := "?"
 	if done > 0 {
 		left = (time.Duration(float64(p.total-min(done, p.total)) / perSecond * float64(time.Second))).Round(time.Second).String()
 	}
-	return fmt.Sprintf("%s  [%s%s] %3d%%  %s of %s, %s/s, %s left", p.label, strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
-		int(part*100), p.count(done), p.count(p.total), p.count(int64(perSecond)), left)
+	tail := fmt.Sprintf(" %3d%%  %s of %s%s, %s, %s left", int(part*100), p.count(done), p.count(p.total), p.unitName(), rate, left)
+	const most, least, label = 24, 6, 16 // of the bar, and of the label before the bar gives way
+	if bar := min(most, width-len(tail)-min(len(p.label), label)-4); bar >= least {
+		filled := int(part * float64(bar))
+		tail = "  [" + strings.Repeat("=", filled) + strings.Repeat(" ", bar-filled) + "]" + tail
+	}
+	return fit(p.label, tail, width)
+}
+
+// fit puts a label before a text, cut so that both have so many columns at most.
+func fit(label, tail string, width int) string {
+	const cut = "..."
+	if len(label)+len(tail) > width {
+		label = label[:max(min(len(label), width-len(tail)-len(cut)), 0)] + cut
+	}
+	line := label + tail
+	return line[:min(len(line), width)]
 }
 
 func (p *progress) count(n int64) string {
 	if p.unit == unitBytes {
 		return humanize.IBytes(uint64(max(n, 0)))
 	}
-	return humanize.Comma(n) + " " + p.unit
+	return humanize.Comma(n)
+}
+
+// unitName is what counts are followed by; bytes have their unit in the number.
+func (p *progress) unitName() string {
+	if p.unit == unitBytes {
+		return ""
+	}
+	return " " + p.unit
 }

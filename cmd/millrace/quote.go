@@ -18,6 +18,7 @@ const hexDigits = "0123456789abcdef"
 const (
 	escapeBlank = 1 << iota
 	escapeColon
+	escapeList // what separates families and groups in flags
 )
 
 // textClass says of each byte which of the above escapes it; 0 for a plain one.
@@ -29,6 +30,7 @@ var textClass = func() (class [256]byte) {
 		}
 	}
 	class[' '], class[':'], class['\\'] = escapeBlank, escapeColon, always
+	class[','], class[';'], class['='] = escapeList, escapeList, escapeList
 	return class
 }()
 

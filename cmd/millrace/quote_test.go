@@ -18,7 +18,7 @@ import (
 func TestText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		field := rapid.SliceOf(rapid.Byte()).Draw(t, "field")
-		escape := byte(rapid.IntRange(0, 3).Draw(t, "escape"))
+		escape := byte(rapid.IntRange(0, 7).Draw(t, "escape"))
 		text := appendText(nil, field, escape)
 		for _, b := range text {
 			if b < ' ' || b > '~' || b == ' ' && escape&escapeBlank != 0 || b == ':' && escape&escapeColon != 0 {

@@ -125,7 +125,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("drawn at once: %q", stderr.String())
 	}
 	manual.Advance(500 * time.Millisecond)
-	want := "\r" + `read\x1b x  [======                  ]  25%  1.0 MiB of 4.0 MiB, 2.0 MiB/s, 2s left` + "\x1b[K"
+	want := "\r" + `read\x1b x  [=====               ]  25%  1.0 MiB of 4.0 MiB, 2.0 MiB/s, 2s left` + "\x1b[K"
 	if got := stderr.String(); !strings.HasSuffix(got, want) {
 		t.Errorf("drawn %q, want %q", got, want)
 	}
@@ -141,7 +141,7 @@ func TestProgress(t *testing.T) {
 	p = e.progress("count", "entries", 0)
 	p.add(3000)
 	manual.Advance(time.Second)
-	if got := stderr.String(); !strings.HasSuffix(got, "\rcount  3,000 entries, 3,000 entries/s\x1b[K") {
+	if got := stderr.String(); !strings.HasSuffix(got, "\rcount  3,000 entries, 3,000/s\x1b[K") {
 		t.Errorf("drawn %q", got)
 	}
 	p.end()
@@ -152,5 +152,34 @@ func TestProgress(t *testing.T) {
 	p.end()
 	if stderr.Len() > 0 {
 		t.Errorf("drawn on what is no terminal: %q", stderr.String())
+	}
+}
+
+// TestProgressFits keeps the line within the terminal, however narrow: a line that wraps cannot be taken away.
+func TestProgressFits(t *testing.T) {
+	e := newEnv(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	for _, total := range []int64{0, 1 << 40} {
+		for _, label := range []string{"", "verify a.rf", strings.Repeat("long", 50)} {
+			p := e.progress(label, "entries", total)
+			p.set(1 << 39)
+			for width := range 200 {
+				if line := p.line(time.Hour, width); len(line) > width {
+					t.Fatalf("%d columns for %d: %q", len(line), width, line)
+				}
+			}
+			p.end()
+		}
+	}
+	p := e.progress("verify a.rf", "entries", 1000)
+	p.set(500)
+	for width, want := range map[int]string{
+		100: "verify a.rf  [============            ]  50%  500 of 1,000 entries, 100/s, 5s left",
+		70:  "verify a.rf  [======      ]  50%  500 of 1,000 entries, 100/s, 5s left",
+		60:  "verify a.rf  50%  500 of 1,000 entries, 100/s, 5s left",
+		50:  "veri...  50%  500 of 1,000 entries, 100/s, 5s left",
+	} {
+		if got := p.line(5*time.Second, width); got != want {
+			t.Errorf("in %d columns %q, want %q", width, got, want)
+		}
 	}
 }
