@@ -20,6 +20,7 @@ type compaction struct {
 	path    string // of the output
 	inputs  []string
 	force   bool
+	like    string          // file whose groups are taken, if there is one beside the inputs
 	readers []*rfile.Reader // oldest first, as the inputs
 }
 
@@ -68,7 +69,7 @@ func (c *compaction) adopt(w *writerFlags) {
 
 // run does the job that spec describes but for inputs and output, and publishes the output or leaves nothing behind.
 func (c *compaction) run(ctx context.Context, e *env, spec job.Spec) (result outcome, err error) {
-	out, err := e.create(c.path, c.force, c.inputs...)
+	out, err := e.create(c.path, c.force, append([]string{c.like}, c.inputs...)...)
 	if err != nil {
 		return result, err
 	}

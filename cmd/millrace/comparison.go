@@ -34,6 +34,7 @@ func (c *comparison) run(ctx context.Context) error {
 		default:
 			order = tablet.Compare(&a.Key, &b.Key)
 		}
+		c.progress.add(int64(2 - order*order)) // 2 where both go on
 		if err := c.take(order, &a, &b); err != nil {
 			return err
 		}
@@ -54,7 +55,6 @@ func (c *comparison) run(ctx context.Context) error {
 
 // take counts the entries that both sides stand at: a alone, b alone, or both, as order says.
 func (c *comparison) take(order int, a, b *tablet.Entry) error {
-	c.progress.add(1)
 	switch {
 	case order < 0:
 		c.d.OnlyA++

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +11,13 @@ import (
 
 // manual is a command's help.
 type manual struct {
-	use      string // name and arguments
-	short    string // one line for the list of commands
-	long     string // what it does
-	memory   string // what bounds it
-	exits    []int  // exit codes beside those that every command has
+	use    string // name and arguments
+	short  string // one line for the list of commands
+	long   string // what it does
+	memory string // what bounds it
+	exits  []int  // exit codes beside those that every command has
+	// meaning says what an exit code means where the command knows better than exitCodes.
+	meaning  map[int]string
 	examples string // command lines after "$ ", their output below; "…" stands for what differs from run to run
 }
 
@@ -74,7 +77,7 @@ func (m manual) text() string {
 	slices.Sort(codes)
 	text += "\n\nExit codes:"
 	for _, code := range codes {
-		text += fmt.Sprintf("\n  %-3d %s", code, exitCodes[code])
+		text += fmt.Sprintf("\n  %-3d %s", code, cmp.Or(m.meaning[code], exitCodes[code]))
 	}
 	return text
 }

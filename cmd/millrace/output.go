@@ -24,10 +24,11 @@ type output struct {
 	published bool
 }
 
-// create begins an output. Inputs are the paths that the command reads: the output may not be one of them.
+// create begins an output. Inputs are the paths that the command reads, empty ones passed over: the output may not be
+// one of them.
 func (e *env) create(path string, force bool, inputs ...string) (*output, error) {
 	for _, in := range inputs {
-		if in == path || vfs.SamePath(in, path) {
+		if in != "" && (in == path || vfs.SamePath(in, path)) {
 			return nil, usagef("output %s is also an input", printable(path))
 		}
 	}

@@ -26,8 +26,9 @@ ndjson it is one object a line, which "create" reads back: row, cf, cq, cv and v
 and g, the number of its group in the file.
 
 Text comes in key order over all groups, ndjson group after group as in the file; --order changes that.`,
-		memory: "the index root, and of each group one data block, one index block a level and a batch of keys.",
-		exits:  []int{3, 6},
+		memory: `the index root, the checksums (16 bytes a block), and of each group one data block, one index block a level and a
+batch of keys.`,
+		exits: []int{3, 6},
 		examples: `
 $ millrace rfile cat --limit 2 v8_none.rf
 row_00000 a:q11/long/qualifier/605 [(A|B)&C] -1965861971687223536	\x98\x05\xfa\x8f\x85\x88,\x12\xea\xe7$\xce\xf0\xc6

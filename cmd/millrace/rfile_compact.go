@@ -35,8 +35,9 @@ tables. Without class, the name is that of the class. Classes: ` + strings.Join(
 
 Without flags, codec and locality groups are those of the last file, the newest. Sample groups and named blocks beside
 the index, such as a Bloom filter, are not carried over; the output says which.`,
-		memory: "of each input and group one data block, one index block a level and a batch of keys; of OUT one block and at most 10 MiB of index.",
-		exits:  []int{3, 6},
+		memory: `of each input the index root, the checksums (16 bytes a block), and of each group one data block, one index block
+a level and a batch of keys; of OUT one block and at most 10 MiB of index. Iterators come on top.`,
+		exits: []int{3, 6},
 		examples: `
 $ millrace rfile compact out.rf v8_bloom.rf v8_multilevel.rf
 out.rf: 8,981 entries, including 1,163 delete markers, in 200,959 bytes, codec gz, …
@@ -61,7 +62,7 @@ out2.rf: 72 entries in 1,007 bytes, codec lz4, …
 	flags.StringArrayVar(&o.iterators, "iter", nil, "`SETTING` of an iterator, as above; may be given several times")
 	flags.Var(&o.merge, "merge", "how the merge decides, old (pop and push) or new (top stays while it wins); the output is the same")
 	o.merge.complete(c, "merge")
-	o.writer.register(c, "", "those of the last IN")
+	o.writer.register(c, "", "the last IN")
 	return c
 }
 
@@ -116,7 +117,7 @@ func (e *env) compact(ctx context.Context, path string, inputs []string, o compa
 	if err != nil {
 		return err
 	}
-	c := compaction{label: "compact", path: path, inputs: inputs, force: o.writer.force}
+	c := compaction{label: "compact", path: path, inputs: inputs, like: o.writer.groupsLike, force: o.writer.force}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.openInputs(e); err != nil {
 		return err

@@ -24,8 +24,9 @@ order. Codec, block sizes, container, checksums and locality groups are those th
 and groups are those of IN, and everything else has its default. Files of any RFile version become version 8.
 
 Sample groups and named blocks beside the index, such as a Bloom filter, are not carried over; the output says which.`,
-		memory: "of each group of IN one data block, one index block a level and a batch of keys; of OUT one block and at most 10 MiB of index.",
-		exits:  []int{3, 6},
+		memory: `of IN the index root, the checksums (16 bytes a block), and of each group one data block, one index block a level
+and a batch of keys; of OUT one block and at most 10 MiB of index.`,
+		exits: []int{3, 6},
 		examples: `
 $ millrace rfile convert --codec zstd out.rf v8_lgs_sample.rf
 out.rf: 3,100 entries, including 379 delete markers, in 47,429 bytes, codec zstd, …
@@ -39,7 +40,7 @@ out2.rf: 800 entries, including 98 delete markers, in 36,673 bytes, codec none, 
 		return e.convert(cmd.Context(), args[0], args[1], o)
 	})
 	o.format.register(c, formatText, formatJSON)
-	o.writer.register(c, "", "those of IN")
+	o.writer.register(c, "", "IN")
 	return c
 }
 
@@ -60,7 +61,7 @@ func (e *env) convert(ctx context.Context, path, input string, o convertOptions)
 	if err := o.writer.check(); err != nil {
 		return err
 	}
-	c := compaction{label: "convert " + input, path: path, inputs: []string{input}, force: o.writer.force}
+	c := compaction{label: "convert " + input, path: path, inputs: []string{input}, like: o.writer.groupsLike, force: o.writer.force}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.openInputs(e); err != nil {
 		return err

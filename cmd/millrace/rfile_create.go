@@ -34,8 +34,10 @@ empty, or false. "cat --format ndjson" prints this form; the field g that it add
 
 A line that is no entry counts as damaged data: it is reported with its number, and nothing is written. Entries beyond
 the memory go to temporary files in a hidden directory beside OUT, which is removed.`,
-		memory: "--memory, whatever the number of entries. A line may take an eighth of it.",
-		exits:  []int{3, 6},
+		memory: `--memory and some 12M for the program itself, whatever the number of entries. A line may take an eighth of
+--memory.`,
+		exits:   []int{3, 6},
+		meaning: map[int]string{3: "data is damaged, or a line is no entry"},
 		examples: `
 $ millrace rfile cat --format ndjson v8_none.rf | millrace rfile create --codec zstd out.rf
 out.rf: 800 entries, including 98 delete markers, in 29,524 bytes, codec zstd, …
@@ -48,7 +50,7 @@ out2.rf: 3,100 entries, including 379 delete markers, in 46,573 bytes, codec gz,
 		return e.createFile(cmd.Context(), args[0], o)
 	})
 	o.format.register(c, formatText, formatJSON)
-	o.writer.register(c, "gz", "only the default group")
+	o.writer.register(c, "gz", "")
 	c.Flags().StringVarP(&o.input, "input", "i", o.input, "`FILE` to read entries from; - is standard input")
 	c.Flags().Var(&o.memory, "memory", "memory to sort in")
 	return c
@@ -72,12 +74,6 @@ func (e *env) createFile(ctx context.Context, path string, o createOptions) (err
 	if err != nil {
 		return err
 	}
-	var inputs []string
-	for _, in := range []string{o.input, o.writer.groupsLike} {
-		if in != "" && in != "-" {
-			inputs = append(inputs, in)
-		}
-	}
 	started := e.clock.Now()
 	meta, err := e.createSorted(ctx, path, o, layout, writerOptions)
 	if err != nil {
@@ -88,17 +84,15 @@ func (e *env) createFile(ctx context.Context, path string, o createOptions) (err
 
 // createSorted makes the output, or leaves nothing behind.
 func (e *env) createSorted(ctx context.Context, path string, o createOptions, layout grouping, w rfile.WriterOptions) (m tablet.FileMeta, err error) {
-	var inputs []string
-	for _, in := range []string{o.input, o.writer.groupsLike} {
-		if in != "" && in != "-" {
-			inputs = append(inputs, in)
-		}
-	}
 	in, err := e.entriesFrom(ctx, o.input, int(o.memory/8))
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, in.close()) }()
+	inputs := []string{o.writer.groupsLike}
+	if o.input != "-" {
+		inputs = append(inputs, o.input)
+	}
 	out, err := e.create(path, o.writer.force, inputs...)
 	if err != nil {
 		return m, err

@@ -24,8 +24,10 @@ count, only keys, delete markers and values do. Entries with fully equal keys ar
 
 The first differences are printed as lines that begin with "-" for what only A has and "+" for what only B has; an entry
 whose value differs appears as both. Then the counts. Damage ends the comparison.`,
-		memory: "the index roots of both files, and of each group one data block, one index block a level and a batch of keys.",
-		exits:  []int{3, 4, 6},
+		memory: `of both files the index root, the checksums (16 bytes a block), and of each group one data block, one index block
+a level and a batch of keys.`,
+		exits:   []int{3, 4, 6},
+		meaning: map[int]string{0: "the files hold the same entries", 4: "they do not"},
 		examples: `
 $ millrace rfile diff v8_lz4.rf v8_zstd.rf
 2,500 entries equal, 0 only in v8_lz4.rf, 0 only in v8_zstd.rf, 0 with another value
@@ -93,7 +95,7 @@ func (e *env) diff(ctx context.Context, a, b string, o diffOptions) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, right.close()) }()
-	c := comparison{e: e, o: o, a: left, b: right, progress: e.progress("compare", "entries", 0),
+	c := comparison{e: e, o: o, a: left, b: right, progress: e.progress("diff "+a+" "+b, "entries", entriesOf([]*rfile.Reader{left.r, right.r})),
 		d: differences{Schema: diffSchema, A: a, B: b, Shown: []difference{}}}
 	err = c.run(ctx)
 	c.progress.end()

@@ -20,7 +20,7 @@ groups with their families, entries, blocks and first and last keys, sizes raw a
 sample groups and named blocks. Damage to data blocks is not noticed; "verify" looks for that.
 
 A file that cannot be read is reported, and the others are described all the same.`,
-		memory: "the index root of one file, and one index block a level.",
+		memory: "of one file at a time the index root, the checksums (16 bytes a block), and one index block a level.",
 		exits:  []int{3, 6},
 		examples: `
 $ millrace rfile info v8_none.rf

@@ -22,8 +22,9 @@ decodes every entry besides, samples included, holds order, counts, first keys a
 the SHA-256 of the entries, which is the same for the same entries in any codec, block size and grouping.
 
 A damaged file is reported with the place, and the others are checked all the same. Nothing is changed.`,
-		memory: "one block of data or index a group, and the index root of one file.",
-		exits:  []int{3, 6},
+		memory: `of one file at a time the index root, the checksums (16 bytes a block), and of each group one data block, one
+index block a level and a batch of keys.`,
+		exits: []int{3, 6},
 		examples: `
 $ millrace rfile verify v8_none.rf v8_zstd.rf
 v8_none.rf: ok, 800 entries in 1 group, no checksums: only container and index were checked, --deep decodes the data

@@ -27,14 +27,15 @@ type writerFlags struct {
 	force             bool
 }
 
-// register adds the flags to a command. codec is the default one, empty when the input's is kept; groups says what is
-// the case without --groups.
-func (w *writerFlags) register(c *cobra.Command, codec, groups string) {
+// register adds the flags to a command. codec is the default one; like names the input whose codec and groups are taken
+// without flags, if there is one.
+func (w *writerFlags) register(c *cobra.Command, codec, like string) {
 	w.block, w.indexBlock, w.codec = rfile.DefaultBlockBytes, rfile.DefaultIndexBlockBytes, codec
 	f := c.Flags()
-	note := ""
-	if codec == "" {
-		note = ` (default the codec of IN, or gz where that cannot be written)`
+	note, groups := "", ""
+	if like != "" {
+		note = " (default that of " + like + ", gz where it cannot be written)"
+		groups = " (default those of " + like + ")"
 	}
 	f.StringVar(&w.codec, "codec", codec, strings.Join(bcfile.Codecs(), ", ")+note)
 	f.IntVar(&w.level, "level", 0, "effort of the codec: gz 1 to 9, zstd 1 to 22, others 1 and up; 0 is the codec's default")
@@ -42,7 +43,7 @@ func (w *writerFlags) register(c *cobra.Command, codec, groups string) {
 	f.Var(&w.indexBlock, "index-block-size", "raw bytes at which an index block is closed")
 	f.IntVar(&w.bcfile, "bcfile", 1, "container version: 1, which every Accumulo reads, or 3, which 2.0 and later read")
 	f.BoolVar(&w.noSums, "no-sums", false, "leave out the checksums; other readers pass over them anyway")
-	f.Var(&w.groups, "groups", "locality groups; what they do not name goes into the default group (default "+groups+")")
+	f.Var(&w.groups, "groups", "locality groups; what they do not name goes into the default group"+groups)
 	f.StringVar(&w.groupsLike, "groups-like", "", "take the locality groups of this `FILE`")
 	f.Var(&w.families, "family-order", "order in which a group lists its families; others follow in byte order")
 	f.BoolVar(&w.force, "force", false, "replace OUT if it exists")
