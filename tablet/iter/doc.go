@@ -13,7 +13,11 @@
 //     versions. Books says what became of every entry that it read.
 //   - Iterator: what users write, entry by entry. NewEntries stands between runs and the lowest Iterator; Setting,
 //     Register and Build put a table's iterators on top of each other.
-//   - VersioningIterator, SummingCombiner: the registered classes.
+//   - Filter, Combiner, RowFilter: what most Iterators are made of. Each takes a small part that decides: a Test by entry, a
+//     Reducer by cell, a RowTest by row.
+//   - The registered classes are Accumulo's, by its names and with its options: VersioningIterator, SummingCombiner and the
+//     other combiners, AgeOffFilter and the other filters, WholeRowIterator, FirstEntryInRowIterator. Describe tells what
+//     one does; DecodeRow takes apart what WholeRowIterator made.
 //
 // Nothing here is safe for concurrent use, starts a goroutine or opens a file. Whatever is handed out — runs, batches,
 // keys, values — is a view, valid until the next call that moves it.

@@ -3,6 +3,7 @@ package iter
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"millrace/tablet"
 )
@@ -65,6 +66,16 @@ type Env struct {
 	// Authorizations of the scan, unquoted; nil in compactions.
 	Authorizations [][]byte
 	Table          string
+	// Now is the time, for iterators that go by it. Where it is nil they are refused, unless they are told a time.
+	Now func() time.Time
+}
+
+// millis is the time, in the unit of timestamps.
+func (e *Env) millis() (int64, error) {
+	if e.Now == nil {
+		return 0, errNoClock
+	}
+	return e.Now().UnixMilli(), nil
 }
 
 // optionError is a wrong option of an iterator.
@@ -88,3 +99,6 @@ var errNoTop = fmt.Errorf("next without a current entry: %w", tablet.ErrUsage)
 
 // errNoSource is what Init returns when there is nothing to read.
 var errNoSource = fmt.Errorf("iterator without a source: %w", tablet.ErrUsage)
+
+// errNoClock is what Init returns when there is no time to go by.
+var errNoClock = fmt.Errorf("iterator without a clock: %w", tablet.ErrUsage)

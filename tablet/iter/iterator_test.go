@@ -228,7 +228,7 @@ func TestSummingCombiner(t *testing.T) {
 // TestSummingTearDown tears the combiner down after every entry.
 func TestSummingTearDown(t *testing.T) {
 	r := random(t)
-	for range rounds(3_000) {
+	for range rounds(1_000) {
 		sources := newKeyMaker(r).sources(1+r.IntN(3), 30)
 		for _, s := range sources {
 			for i := range s {

@@ -2,7 +2,6 @@ package iter
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,7 +25,7 @@ func parseNumberType(text string) (numberType, error) {
 	i := slices.Index(numberTypes, text)
 	if i < 0 {
 		why := fmt.Sprintf("want one of %s; nearest is %q", strings.Join(numberTypes, ", "), nearest(text, numberTypes))
-		return 0, OptionError("type", text, why)
+		return 0, OptionError(typeOption, text, why)
 	}
 	return numberType(i), nil
 }
@@ -62,42 +61,4 @@ func (t numberType) encode(dst []byte, n int64) []byte {
 		return binary.BigEndian.AppendUint64(dst, uint64(n))
 	}
 	return wire.AppendHVLong(dst, n)
-}
-
-// parseColumns reads a list of family and family:qualifier, separated by commas. %xx stands for a byte.
-func parseColumns(list string) ([]Column, error) {
-	var out []Column
-	for part := range strings.SplitSeq(list, ",") {
-		family, qualifier, pair := strings.Cut(part, ":")
-		f, err := unescape(family)
-		if err != nil {
-			return nil, err
-		}
-		q, err := unescape(qualifier)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Column{Family: f, Qualifier: q, Whole: !pair})
-	}
-	return out, nil
-}
-
-func unescape(text string) ([]byte, error) {
-	out := []byte{}
-	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
-			out = append(out, text[i])
-			continue
-		}
-		if i+3 > len(text) {
-			return nil, fmt.Errorf("%q is not %%xx", text[i:])
-		}
-		b, err := hex.DecodeString(text[i+1 : i+3])
-		if err != nil {
-			return nil, fmt.Errorf("%q is not %%xx", text[i:i+3])
-		}
-		out = append(out, b...)
-		i += 2
-	}
-	return out, nil
 }

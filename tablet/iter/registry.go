@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
 	"millrace/internal/invariant"
 	"millrace/tablet"
@@ -20,19 +20,28 @@ func Register(class string, factory func() Iterator) {
 	registry[class] = factory
 }
 
-func init() {
-	Register(versioningClass, func() Iterator { return &VersioningIterator{} })
-	Register("SummingCombiner", func() Iterator { return &SummingCombiner{} })
+// packages are what precedes the classes that Accumulo brings along, in its settings.
+var packages = []string{"org.apache.accumulo.core.iterators.user.", "org.apache.accumulo.core.iterators."}
+
+// Canonical is the name that a class is registered by: settings may also name one of Accumulo's with its package. A name
+// that is not known stays.
+func Canonical(class string) string {
+	for _, prefix := range packages {
+		if name, ok := strings.CutPrefix(class, prefix); ok && registry[name] != nil {
+			return name
+		}
+	}
+	return class
 }
 
 // Names are the registered classes, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // Known says whether a class is registered.
-func Known(class string) bool { return registry[class] != nil }
+func Known(class string) bool { return registry[Canonical(class)] != nil }
 
 func unknownClass(class string) error {
-	return fmt.Errorf("no iterator class %q, nearest is %q: %w", class, nearest(class, Names()), tablet.ErrUsage)
+	return fmt.Errorf("no iterator class %q, nearest is %q: %w", class, nearest(class[strings.LastIndexByte(class, '.')+1:], Names()), tablet.ErrUsage)
 }
 
 // Build puts iterators on base: the smallest priority lowest, equal ones by name. env.Source is set for each. An error
@@ -44,7 +53,7 @@ func Build(base Iterator, settings []Setting, env Env) (Iterator, error) {
 	}
 	top := base
 	for _, s := range ordered {
-		factory := registry[s.Class]
+		factory := registry[Canonical(s.Class)]
 		if factory == nil {
 			return nil, fmt.Errorf("iterator %q: %w", s.Name, unknownClass(s.Class))
 		}
@@ -65,7 +74,7 @@ func FuseVersions(settings []Setting) (maxVersions int, rest []Setting, err erro
 	if err != nil {
 		return 0, nil, err
 	}
-	for len(rest) > 0 && rest[0].Class == versioningClass {
+	for len(rest) > 0 && Canonical(rest[0].Class) == versioningClass {
 		n, err := parseMaxVersions(rest[0].Options)
 		if err != nil {
 			return 0, nil, fmt.Errorf("iterator %q (%s): %w", rest[0].Name, versioningClass, err)
@@ -76,27 +85,4 @@ func FuseVersions(settings []Setting) (maxVersions int, rest []Setting, err erro
 		rest = rest[1:]
 	}
 	return maxVersions, rest, nil
-}
-
-// refuseUnknown is an error if there are options beside the known ones.
-func refuseUnknown(opts map[string]string, known ...string) error {
-	for _, option := range slices.Sorted(maps.Keys(opts)) {
-		if !slices.Contains(known, option) {
-			return OptionError(option, opts[option], fmt.Sprintf("no such option, nearest is %q", nearest(option, known)))
-		}
-	}
-	return nil
-}
-
-// parseBool reads an option that is false when missing.
-func parseBool(opts map[string]string, option string) (bool, error) {
-	text, ok := opts[option]
-	if !ok {
-		return false, nil
-	}
-	v, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, OptionError(option, text, "want true or false")
-	}
-	return v, nil
 }

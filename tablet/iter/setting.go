@@ -31,7 +31,7 @@ func ParseSetting(text string) (Setting, error) {
 	if !ok || name == "" {
 		return Setting{}, fmt.Errorf("iterator %q: want name=priority,option=value: %w", text, tablet.ErrUsage)
 	}
-	s := Setting{Name: name, Class: name}
+	s := Setting{Name: name, Class: Canonical(name)}
 	var err error
 	if s.Priority, err = strconv.Atoi(priority); err != nil || s.Priority < 1 {
 		return Setting{}, fmt.Errorf("iterator %q: priority %q is not a number above 0: %w", name, priority, tablet.ErrUsage)
@@ -42,7 +42,7 @@ func ParseSetting(text string) (Setting, error) {
 		}
 	}
 	if class, ok := s.Options["class"]; ok {
-		s.Class = class
+		s.Class = Canonical(class)
 		delete(s.Options, "class")
 	}
 	if !Known(s.Class) {

@@ -53,7 +53,7 @@ func TestOptions(t *testing.T) {
 	f("SummingCombiner=1,type=STRING,all=true,lossy=2", `lossy="2"`)
 	f("SummingCombiner=1,type=STRING,all=true,loss=true", `loss="true"`, `"lossy"`)
 	f("SummingCombiner=1,type=STRING,all=true,reduceOnFullCompactionOnly=?", `reduceOnFullCompactionOnly="?"`)
-	for _, it := range []Iterator{&VersioningIterator{}, &SummingCombiner{}} {
+	for _, it := range []Iterator{&VersioningIterator{}, NewCombiner(&arrayReducer{})} {
 		if err := it.Init(nil, Env{}); !errors.Is(err, tablet.ErrUsage) {
 			t.Errorf("%T without a source: %v", it, err)
 		}
@@ -166,7 +166,21 @@ func TestFuseVersions(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"SummingCombiner", "VersioningIterator"}) {
+	want := strings.Fields(`AgeOffFilter ColumnAgeOffFilter ColumnSliceFilter FirstEntryInRowIterator GrepIterator MaxCombiner
+		MinCombiner RegExFilter ReqVisFilter SummingArrayCombiner SummingCombiner TimestampFilter VersioningIterator
+		WholeRowIterator`)
+	got := slices.DeleteFunc(Names(), func(name string) bool { return strings.HasPrefix(name, "test.") })
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+	for _, name := range want {
+		for _, prefix := range packages {
+			if !Known(prefix+name) || Canonical(prefix+name) != name {
+				t.Errorf("%s%s is not known", prefix, name)
+			}
+		}
+	}
+	if Known("org.apache.accumulo.core.iterators.user.") || Known("org.example.AgeOffFilter") {
+		t.Error("a class of nobody is known")
 	}
 }

@@ -12,6 +12,15 @@ const versioningClass = "VersioningIterator"
 // stepsBeforeSeek is how many entries of a cell are stepped over before the rest is skipped by a seek.
 const stepsBeforeSeek = 10
 
+const maxVersionsOption = "maxVersions"
+
+func init() { Register(versioningClass, func() Iterator { return &VersioningIterator{} }) }
+
+var describeVersioning = Description{
+	What:    "keeps the newest entries of each cell, delete markers counted",
+	Options: []Option{{Name: maxVersionsOption, Value: "N", Default: "1", What: "how many"}},
+}
+
 // VersioningIterator keeps the newest entries of each cell, as many as the option maxVersions says, 1 if missing. A
 // delete marker counts as one. It is only needed above other iterators: lowest, StackOptions.MaxVersions does the same.
 type VersioningIterator struct {
@@ -24,6 +33,9 @@ type VersioningIterator struct {
 	kept int        // entries of the cell up to the current one
 }
 
+// Describe is as in Describer.
+func (v *VersioningIterator) Describe() Description { return describeVersioning }
+
 // Init is as in Iterator.
 func (v *VersioningIterator) Init(opts map[string]string, env Env) (err error) {
 	if env.Source == nil {
@@ -35,8 +47,8 @@ func (v *VersioningIterator) Init(opts map[string]string, env Env) (err error) {
 }
 
 func parseMaxVersions(opts map[string]string) (int, error) {
-	const option = "maxVersions"
-	if err := refuseUnknown(opts, option); err != nil {
+	const option = maxVersionsOption
+	if err := describeVersioning.refuseUnknown(opts); err != nil {
 		return 0, err
 	}
 	text, ok := opts[option]
@@ -57,15 +69,7 @@ func (v *VersioningIterator) Seek(ctx context.Context, r tablet.Range, f tablet.
 		return err
 	}
 	v.enterCell()
-	for {
-		top, ok := v.Top()
-		if !ok || !r.BeforeStart(&top.Key) {
-			return nil
-		}
-		if err := v.Next(ctx); err != nil {
-			return err
-		}
-	}
+	return skipTo(ctx, v, r)
 }
 
 // fromCellStart widens a range to the start of the cell that it starts in.
