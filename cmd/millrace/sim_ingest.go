@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"millrace/sim/experiment"
+	"millrace/tablet/iter"
+)
+
+func newSimIngest(e *env) *cobra.Command {
+	m := manual{
+		use:   "ingest [flags]",
+		short: "ingest, compact with the old and the new merge, verify",
+		long: `
+Writes linked lists of entries into a table of several tablets, as Accumulo's continuous ingest does, with flushes and
+compactions going on; times full compactions of the same files with each merge in turn; compacts for good; and reads
+every entry back to find lost or damaged ones.
+
+This is the experiment of ACCUMULO-2827. The merge called old takes the current source out of its heap and puts it back
+for each entry; new lets it stay while it wins. Random rows are hard on new: with ten files of one size the next entry
+comes from the same file one time in ten.
+
+Properties are those of the ticket: ratio 4, 10 files a tablet, one pass over up to 20 files. --entries 1000000000
+--flush-entries 1000000 is its size. There is no write-ahead log yet: what is not flushed is lost with the process.`,
+		memory: "tserver.memory.maps.max (33% of --memory-limit) of entries, a block of each file being compacted, and 16 bytes an entry to verify.",
+		exits:  []int{4},
+		examples: `
+$ millrace sim ingest --quick
+…
+$ millrace sim ingest --entries 10000000 --set table.file.compress.type=snappy --json result.json
+…`[1:],
+	}
+	var o ingestFlags
+	c := newCommand(m, args(0, 0, "none"), func(cmd *cobra.Command, _ []string) error {
+		return e.simIngest(cmd, &o)
+	})
+	o.register(c)
+	flags := c.Flags()
+	flags.Int64Var(&o.entries, "entries", defaultIngestEntries, "how many entries to write, up to the next flush")
+	flags.IntVar(&o.flushEntries, "flush-entries", 0, "entries between the generator's flushes; default a hundredth of --entries")
+	flags.IntVar(&o.tablets, "tablets", 8, "how many tablets the table has")
+	flags.IntVar(&o.pairs, "pairs", 5, "how often to time each merge, in turn")
+	flags.StringSliceVar(&o.variants, "variants", []string{iter.Old.String(), iter.New.String()}, "merges to compare")
+	return c
+}
+
+type ingestFlags struct {
+	simFlags
+	entries      int64
+	flushEntries int
+	tablets      int
+	pairs        int
+	variants     []string
+}
+
+const (
+	defaultIngestEntries = 2_000_000
+	quickIngestPairs     = 1
+	// quickIngestFlushes is a whole cycle: 25 steps and the closing of the loop.
+	quickIngestFlushes = 26
+)
+
+// options turns flags into the experiment's settings. --quick changes only what was not given.
+func (f *ingestFlags) options(given func(flag string) bool) (experiment.IngestOptions, error) {
+	properties, err := f.properties()
+	if err != nil {
+		return experiment.IngestOptions{}, err
+	}
+	o := experiment.IngestOptions{
+		Entries: f.entries, FlushEntries: f.flushEntries, Tablets: f.tablets, Pairs: f.pairs, Seed: f.seed,
+		Properties: properties, MemoryLimit: int64(f.memory),
+	}
+	for _, name := range f.variants {
+		mode, err := iter.ParseMode(name)
+		if err != nil {
+			return o, usagef("--variants: %v", err)
+		}
+		o.Variants = append(o.Variants, mode)
+	}
+	if f.quick {
+		f.hurry(&o, given)
+	}
+	return o, o.Validate()
+}
+
+// hurry is --quick: a fast codec, one cycle of linked lists, a pair of compactions; whatever was not asked for otherwise.
+func (f *ingestFlags) hurry(o *experiment.IngestOptions, given func(flag string) bool) {
+	if !given("pairs") {
+		o.Pairs = quickIngestPairs
+	}
+	if !given("flush-entries") {
+		o.FlushEntries = int(max(f.entries/quickIngestFlushes, 2))
+	}
+	const codec = "table.file.compress.type"
+	if _, set := o.Properties[codec]; !set {
+		o.Properties[codec] = "snappy"
+	}
+}
+
+func (e *env) simIngest(cmd *cobra.Command, f *ingestFlags) (err error) {
+	o, err := f.options(cmd.Flags().Changed)
+	if err != nil {
+		return err
+	}
+	var out *output
+	if f.json != "" {
+		if out, err = e.create(f.json, f.force); err != nil {
+			return err
+		}
+		defer func() { err = out.end(err) }()
+	}
+	w, err := f.workspace()
+	if err != nil {
+		return err
+	}
+	doc, err := e.runIngest(cmd.Context(), w, o)
+	if err = errors.Join(err, w.close()); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := e.saveJSON(out, append(text, '\n')); err != nil {
+		return err
+	}
+	if err := e.printIngest(doc, f, w); err != nil {
+		return err
+	}
+	return experiment.Failed(doc.Checks)
+}
+
+func (e *env) runIngest(ctx context.Context, w *workspace, o experiment.IngestOptions) (*experiment.IngestDocument, error) {
+	line := phases{e: e}
+	defer line.end()
+	return experiment.Ingest(ctx, w.fs, o, line.show)
+}
