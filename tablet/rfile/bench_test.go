@@ -147,37 +147,96 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// BenchmarkSeek looks up random existing cells on an open file, one block read and half of it decoded each time.
+// BenchmarkSeek looks up random existing cells on an open file. Without a cache one block is read and half of it passed
+// over each time; with one the block is there, and its index is, or is not, grown.
 func BenchmarkSeek(b *testing.B) {
-	all := continuousIngest()
 	for _, codec := range benchCodecs {
-		b.Run(codec, func(b *testing.B) {
-			r := benchFile(b, codec)
-			c := r.Cursor(r.Groups()[0], CursorOptions{BatchEntries: 1})
-			rng := rand.New(rand.NewPCG(5, 5))
-			ctx := context.Background()
-			b.ReportAllocs()
-			for b.Loop() {
-				want := &all[rng.IntN(len(all))]
-				if err := c.Seek(ctx, tablet.Range{}.WithStart(want.Key), tablet.Families{}); err != nil {
-					b.Fatal(err)
-				}
-				batch, err := c.Next(ctx)
-				if err != nil || batch == nil || !bytes.Equal(batch.Value(0), want.Value) {
-					b.Fatal("not found", err)
-				}
-			}
-		})
+		b.Run(codec, func(b *testing.B) { benchSeek(b, benchFile(b, codec), CursorOptions{BatchEntries: 1}, 0) })
 	}
+	b.Run("cached", func(b *testing.B) {
+		o := CursorOptions{BatchEntries: 1, Cache: &mapCache{}}
+		benchSeek(b, benchFile(b, "none"), o, 100*benchFile(b, "none").Groups()[0].Blocks)
+	})
+	b.Run("cached-noindex", func(b *testing.B) {
+		o := CursorOptions{BatchEntries: 1, Cache: &mapCache{}, NoBlockIndex: true}
+		benchSeek(b, benchFile(b, "none"), o, 2*benchFile(b, "none").Groups()[0].Blocks)
+	})
+	b.Run("near", func(b *testing.B) { // forward by a few entries each time
+		benchSeekNear(b, benchFile(b, "lz4"))
+	})
+}
+
+// benchSeek measures seeks to random cells, after some that are not measured.
+func benchSeek(b *testing.B, r *Reader, o CursorOptions, warm int) {
+	all := continuousIngest()
+	c := r.Cursor(r.Groups()[0], o)
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range warm {
+		seekTo(b, c, &all[rng.IntN(len(all))])
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		seekTo(b, c, &all[rng.IntN(len(all))])
+	}
+}
+
+func benchSeekNear(b *testing.B, r *Reader) {
+	all := continuousIngest()
+	c := r.Cursor(r.Groups()[0], CursorOptions{})
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if i += 10; i >= len(all) {
+			i = 0
+		}
+		seekTo(b, c, &all[i])
+	}
+}
+
+func seekTo(b *testing.B, c *Cursor, want *tablet.Entry) {
+	ctx := context.Background()
+	if err := c.Seek(ctx, tablet.Range{}.WithStart(want.Key), tablet.Families{}); err != nil {
+		b.Fatal(err)
+	}
+	batch, err := c.Next(ctx)
+	if err != nil || batch == nil || !bytes.Equal(batch.Value(0), want.Value) {
+		b.Fatal("not found", err)
+	}
+}
+
+// BenchmarkSkim passes over the entries of a block that is in memory.
+func BenchmarkSkim(b *testing.B) {
+	all := continuousIngest()[:1000]
+	block := blockOf(all)
+	bound := tablet.Bound{Key: tablet.RowKey([]byte("~")), Inclusive: true}
+	t := targetOf(&bound)
+	var s skim
+	b.ReportAllocs()
+	for b.Loop() {
+		s.open(block, len(all))
+		if before, err := s.first(&t); !before || err != nil {
+			b.Fatal(err)
+		}
+		if found, err := s.to(&t); found || err != nil {
+			b.Fatal(err)
+		}
+	}
+	perEntry(b, len(all))
+}
+
+// blockOf encodes entries as a data block.
+func blockOf(all []tablet.Entry) []byte {
+	block := appendFirst(nil, &all[0].Key, all[0].Value)
+	for i := 1; i < len(all); i++ {
+		block = appendRelative(block, &all[i-1].Key, &all[i].Key, 0, 0, all[i].Value)
+	}
+	return block
 }
 
 // BenchmarkDecode decodes blocks that are in memory, without container or codec.
 func BenchmarkDecode(b *testing.B) {
 	all := continuousIngest()[:1000]
-	block := appendFirst(nil, &all[0].Key, all[0].Value)
-	for i := 1; i < len(all); i++ {
-		block = appendRelative(block, &all[i-1].Key, &all[i].Key, 0, 0, all[i].Value)
-	}
+	block := blockOf(all)
 	batch := &tablet.Batch{}
 	d := decoder{batch: batch}
 	b.ReportAllocs()

@@ -14,6 +14,15 @@ type CursorOptions struct {
 	// BatchEntries is the most entries of a batch. Default 256. A merge of many sources wants small batches, so that
 	// those of all sources stay in the processor's cache; one source wants large ones.
 	BatchEntries int
+	// Cache keeps blocks between cursors. Without one a cursor keeps the block and the index nodes that it is at.
+	Cache BlockCache
+	// NoBlockIndex makes every seek read a block from its front; see BlockIndex.
+	NoBlockIndex bool
+	// NoBloom leaves the file's Bloom filter out of account.
+	NoBloom bool
+	// CopyIndex copies an index node and decodes its offsets when it is entered, instead of using it where it lies. It
+	// is for comparison.
+	CopyIndex bool
 }
 
 const (
@@ -24,29 +33,49 @@ const (
 
 // Cursor walks one group of a file in key order, batch by batch. It is a source for a merge: see iter.Source for the
 // contract of Seek and Next. It is not safe for concurrent use and must not outlive its Reader.
+//
+// Seeks are cheap where they can be: what the last batch still holds is delivered again, a place ahead in the same block
+// is reached from where the cursor stands, and the block in memory is never read twice.
 type Cursor struct {
-	r      *Reader
-	g      *Group
-	path   *path
-	blocks *bcfile.BlockReader
-	batch  tablet.Batch
-	dec    decoder
-	size   int // most entries of a batch
+	r     *Reader
+	g     *Group
+	o     CursorOptions
+	path  *path
+	data  blockFetch
+	dec   decoder
+	batch tablet.Batch // what was decoded last: what was delivered, and perhaps one entry past the range
+	out   tablet.Batch // the part of it that is delivered
+	again redelivery
 
 	rng      tablet.Range
+	target   target // the range's start
 	families tablet.Families
-	filtered bool // some family is not wanted
+	filter   familySet // a copy of families
+	filtered bool      // some family is not wanted
 
-	block       int // number of the block being decoded
-	blockOffset int64
-	seeking     bool // no entry at or after the start of the range has been met yet
-	checkEnd    bool // the block may hold keys past the range
-	positioned  bool // a block is open
-	done        bool
-	err         error
+	open  openBlock
+	own   BlockIndex // of the open block, when no cache keeps one
+	found bool       // the path is at a block; it is the open one if positioned
+
+	skipping   bool // no entry at or after the start of the range has been met yet
+	seeking    bool // nothing has been delivered since the seek
+	checkEnd   bool // the block may hold keys past the range
+	positioned bool // the decoder is in the block that the path is at
+	ended      bool // the path has left the last block
+	done       bool
+	err        error
 
 	bound    tablet.Key // index key of the block before, which this block's keys must not precede
 	hasBound bool
+}
+
+// openBlock is the block whose bytes the decoder has. It may be used up.
+type openBlock struct {
+	number  int
+	entries int
+	region  bcfile.Region // of no bytes when there is none
+	cached  *Block        // nil when no cache keeps it
+	key     tablet.Key    // index key, a view of the path; good while positioned
 }
 
 // Cursor returns a cursor on one of the file's groups, not yet positioned: Seek comes first.
@@ -54,7 +83,9 @@ func (r *Reader) Cursor(g *Group, o CursorOptions) *Cursor {
 	if o.BatchEntries <= 0 {
 		o.BatchEntries = defaultBatchEntries
 	}
-	c := &Cursor{r: r, g: g, path: newPath(r, g), blocks: r.bc.NewBlockReader(), size: o.BatchEntries, done: true}
+	c := &Cursor{r: r, g: g, o: o, path: newPath(r, g, o), done: true}
+	c.data = blockFetch{kind: DataBlock, cache: o.Cache, blocks: r.bc.NewBlockReader()}
+	c.again.from = -1
 	c.dec.batch = &c.batch
 	return c
 }
@@ -62,44 +93,12 @@ func (r *Reader) Cursor(g *Group, o CursorOptions) *Cursor {
 // String names the cursor for messages.
 func (c *Cursor) String() string { return fmt.Sprintf("%s, %v", c.r.Name(), c.g) }
 
-// Seek positions the cursor before the first entry of the range whose family is wanted. The range's keys must stay
-// unchanged until the next Seek.
-func (c *Cursor) Seek(ctx context.Context, r tablet.Range, f tablet.Families) error {
-	if c.blocks == nil {
-		return c.err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c.rng, c.families, c.filtered = r, f, !f.All()
-	c.done, c.err, c.positioned, c.seeking, c.hasBound = false, nil, false, true, false
-	c.dec.forget()
-	c.batch.Reset()
-	if f.None() || r.Empty() {
-		c.done = true
-		return nil
-	}
-	found, err := c.find()
-	if err != nil {
-		return c.fail(err)
-	}
-	c.done = !found
-	return nil
-}
-
-// find moves the index path to the block where the range begins.
-func (c *Cursor) find() (bool, error) {
-	start, ok := c.rng.Start()
-	if !ok || c.g.HasFirstKey && tablet.Compare(&start.Key, &c.g.FirstKey) <= 0 {
-		return c.path.first()
-	}
-	return c.path.seek(&start.Key)
-}
-
-// fail makes an error stick: after it the cursor gives nothing until the next Seek.
+// fail makes an error stick: after it the cursor gives nothing until the next Seek, which begins anew.
 func (c *Cursor) fail(err error) error {
 	c.err, c.done = err, true
 	c.path.forget()
+	c.found = false
+	c.dropBlock()
 	return err
 }
 
@@ -107,6 +106,9 @@ func (c *Cursor) fail(err error) error {
 func (c *Cursor) Next(ctx context.Context) (*tablet.Batch, error) {
 	if c.err != nil {
 		return nil, c.err
+	}
+	if c.again.from >= 0 && c.deliverAgain() {
+		return &c.out, nil
 	}
 	for !c.done {
 		if err := ctx.Err(); err != nil {
@@ -125,8 +127,8 @@ func (c *Cursor) Next(ctx context.Context) (*tablet.Batch, error) {
 				return nil, c.fail(err)
 			}
 		}
-		if len(c.batch.Refs) > 0 {
-			return &c.batch, nil
+		if len(c.out.Refs) > 0 {
+			return &c.out, nil
 		}
 	}
 	return nil, nil
@@ -138,14 +140,62 @@ func (c *Cursor) openBlock() error {
 	if err != nil {
 		return err
 	}
-	raw, err := c.blocks.Read(e.region)
+	c.dropBlock()
+	raw, cached, err := c.data.get(e.region)
 	if err != nil {
 		return err
 	}
-	c.dec.startBlock(raw, e.entries)
-	c.block, c.blockOffset, c.positioned = c.path.leaf, e.region.Offset, true
+	c.own.reset()
+	c.open = openBlock{entries: e.entries, region: e.region, cached: cached}
+	c.dec.raw = raw
+	return c.enterBlock(&e)
+}
+
+// enterBlock sets the decoder into the open block, which is the one that the path is at: to its front, or to a point of
+// its index that lies nearer to the start of the range.
+func (c *Cursor) enterBlock(e *indexEntry) error {
+	c.dec.startBlock(c.dec.raw, e.entries)
+	c.open.number, c.open.key, c.positioned = c.path.leaf, e.key, true
 	c.checkEnd = c.rng.AfterEnd(&e.key)
+	if !c.skipping || c.o.NoBlockIndex {
+		return nil
+	}
+	x := c.blockIndex()
+	grew, err := x.visit(c.dec.raw, e.entries, &c.dec.skim)
+	if err != nil {
+		return c.locate(err)
+	}
+	if b := c.open.cached; grew && b != nil && b.Grown != nil {
+		b.Grown(b)
+	}
+	c.jump()
 	return nil
+}
+
+// blockIndex is the open block's index, which a cache keeps or the cursor.
+func (c *Cursor) blockIndex() *BlockIndex {
+	if c.open.cached != nil {
+		return &c.open.cached.Index
+	}
+	return &c.own
+}
+
+// jump moves the decoder on to the last point of the block's index before the range, if one lies ahead.
+func (c *Cursor) jump() {
+	list := c.blockIndex().list.Load()
+	if list == nil || c.o.NoBlockIndex {
+		return
+	}
+	if p := list.before(&c.rng); p != nil && int(p.at) > c.dec.at {
+		c.batch.Refs, c.batch.Codes = c.batch.Refs[:0], c.batch.Codes[:0] // what follows them is skipped
+		c.dec.resume(list, p)
+	}
+}
+
+// dropBlock forgets the block in memory and what was decoded of it.
+func (c *Cursor) dropBlock() {
+	c.open.region, c.open.cached, c.open.key = bcfile.Region{}, nil, tablet.Key{}
+	c.batch.Refs, c.batch.Codes, c.positioned = c.batch.Refs[:0], c.batch.Codes[:0], false
 }
 
 // closeBlock holds a block that was decoded to its end against the index, and moves to the next one.
@@ -153,17 +203,13 @@ func (c *Cursor) closeBlock() error {
 	if n := len(c.dec.raw) - c.dec.at; n != 0 {
 		return c.locate(c.dec.bad("%d bytes after the last entry", n))
 	}
-	e, err := c.path.entry()
-	if err != nil {
-		return err
+	if last := c.dec.prevKey(); tablet.Compare(&last, &c.open.key) > 0 {
+		return c.locate(c.dec.bad("last key %v lies behind the index key %v", last, c.open.key))
 	}
-	if last := c.dec.prevKey(); tablet.Compare(&last, &e.key) > 0 {
-		return c.locate(c.dec.bad("last key %v lies behind the index key %v", last, e.key))
-	}
-	c.bound.Assign(&e.key)
+	c.bound.Assign(&c.open.key)
 	c.hasBound, c.positioned = true, false
 	more, err := c.path.next()
-	c.done = !more
+	c.done, c.ended = !more, !more
 	return err
 }
 
@@ -171,8 +217,22 @@ func (c *Cursor) closeBlock() error {
 func (c *Cursor) fill() error {
 	d := &c.dec
 	d.startBatch()
+	c.again.changed = false
 	b := &c.batch
-	for d.left > 0 && len(b.Refs) < c.size && (len(b.Refs) == 0 || len(b.Arena) < maxArenaBytes) {
+	past := false
+	if c.skipping {
+		ref, found, err := c.skip()
+		if err != nil {
+			return err
+		}
+		if !found {
+			c.deliver(false)
+			return nil
+		}
+		c.skipping = false
+		past = c.keepFound(&ref)
+	}
+	for d.left > 0 && !past && len(b.Refs) < c.o.BatchEntries && (len(b.Refs) == 0 || len(b.Arena) < maxArenaBytes) {
 		atFirst := d.first
 		ref, code, err := d.next()
 		if err != nil {
@@ -184,11 +244,12 @@ func (c *Cursor) fill() error {
 			}
 		}
 		if c.seeking || c.checkEnd || c.filtered {
-			if code, err = c.admit(&ref, code); err != nil {
-				if errors.Is(err, errSkip) {
-					continue
-				}
-				break // past the end of the range
+			var v verdict
+			if code, v = c.admit(&ref, code); v == unwanted {
+				continue
+			} else if v == pastRange {
+				past = true
+				break
 			}
 		}
 		if len(b.Refs) > 0 {
@@ -198,48 +259,96 @@ func (c *Cursor) fill() error {
 		b.Refs = append(b.Refs, ref)
 		b.Codes = append(b.Codes, code)
 	}
-	c.setFacts()
+	c.deliver(past)
 	return nil
 }
 
+// skip passes over the block's entries before the range.
+func (c *Cursor) skip() (ref tablet.EntryRef, found bool, err error) {
+	d := &c.dec
+	if d.left > 0 && d.first && d.hasPrev { // the block after one that was read
+		if ref, _, err = d.next(); err != nil {
+			return ref, false, err
+		}
+		if c.hasBound {
+			if err := c.checkBound(&ref); err != nil {
+				return ref, false, err
+			}
+		}
+		if key := c.keyOf(&ref); !c.rng.BeforeStart(&key) {
+			return ref, true, nil
+		}
+	}
+	if d.left == 0 {
+		return ref, false, nil
+	}
+	return d.skipTo(&c.target)
+}
+
+// keepFound takes the first entry at or after the start into the batch, if it is wanted, and says whether it lies past
+// the range.
+func (c *Cursor) keepFound(ref *tablet.EntryRef) (past bool) {
+	code, v := c.admit(ref, 0)
+	if v == wanted {
+		c.batch.Facts.Deletes = ref.Deleted
+		c.batch.Refs, c.batch.Codes = append(c.batch.Refs, *ref), append(c.batch.Codes, code)
+	}
+	return v == pastRange
+}
+
+// deliver makes out the batch without the entry past the range.
+func (c *Cursor) deliver(past bool) {
+	c.out = c.batch
+	if n := len(c.batch.Refs); past && c.again.past {
+		c.out.Refs, c.out.Codes = c.batch.Refs[:n-1], c.batch.Codes[:n-1]
+	}
+	c.setFacts()
+}
+
+// setFacts fills in what the entries of out themselves do not say.
 func (c *Cursor) setFacts() {
-	f := &c.batch.Facts
-	f.Block = c.block
-	f.FirstOf = len(c.batch.Refs) > 0 && c.batch.Refs[0].At == 0
-	f.LastOf = c.dec.left == 0
+	f, n := &c.out.Facts, len(c.out.Refs)
+	f.Block = c.open.number
+	f.FirstOf = n > 0 && c.out.Refs[0].At == 0
+	f.LastOf = n > 0 && int(c.out.Refs[n-1].End) == len(c.out.Raw)
 	f.Encoded = c.r.version >= 7
 	f.Contiguous = !c.filtered
 }
 
-var errSkip = errors.New("entry is not wanted")
+type verdict uint8
 
-// errPast ends the walk.
-var errPast = errors.New("past the range")
+const (
+	wanted verdict = iota
+	unwanted
+	pastRange
+)
 
-// admit decides whether an entry belongs to what was asked for. It returns the entry's code against the entry delivered
-// before it, errSkip, or errPast.
-func (c *Cursor) admit(ref *tablet.EntryRef, code uint64) (uint64, error) {
+// admit decides whether an entry belongs to what was asked for, and returns its code against the entry delivered before
+// it. One past the range ends the walk; it stays in the batch, undelivered, for the next seek.
+func (c *Cursor) admit(ref *tablet.EntryRef, code uint64) (uint64, verdict) {
 	key := c.keyOf(ref)
-	if c.seeking && c.rng.BeforeStart(&key) {
-		c.compact()
-		return 0, errSkip
-	}
-	if c.checkEnd && c.rng.AfterEnd(&key) {
-		c.done = true
-		return 0, errPast
-	}
 	code = max(code, c.dec.fold)
-	if c.filtered && !c.families.Accepts(key.Family()) {
+	accepted := !c.filtered || c.families.Accepts(key.Family())
+	if c.checkEnd && c.rng.AfterEnd(&key) {
+		c.done, c.again.past = true, accepted
+		if accepted {
+			c.batch.Refs, c.batch.Codes, c.dec.fold = append(c.batch.Refs, *ref), append(c.batch.Codes, code), 0
+		} else {
+			c.dec.fold = code
+		}
+		return 0, pastRange
+	}
+	if !accepted {
 		c.dec.fold = code
 		c.compact()
-		return 0, errSkip
+		return 0, unwanted
 	}
 	c.dec.fold = 0
 	if c.seeking {
 		c.seeking = false
-		return c.codeAtStart(&key), nil
+		return c.codeAtStart(&key), wanted
 	}
-	return code, nil
+	return code, wanted
 }
 
 // codeAtStart codes the first entry delivered against the base that all sources of a merge share after a seek.
@@ -274,19 +383,22 @@ func (c *Cursor) checkBound(ref *tablet.EntryRef) error {
 func (c *Cursor) locate(err error) error {
 	var fe *formatError
 	if errors.As(err, &fe) {
-		return tablet.Corruptf(c.r.Name(), c.blockOffset, "data block %d of %v: %v", c.block, c.g, err)
+		return tablet.Corruptf(c.r.Name(), c.open.region.Offset, "data block %d of %v: %v", c.open.number, c.g, err)
 	}
 	return err
 }
 
 // Close releases the cursor's buffers. The reader stays open. A second Close does nothing.
 func (c *Cursor) Close() error {
-	if c.blocks == nil {
+	if c.data.blocks == nil {
 		return nil
 	}
 	c.done, c.err = true, fmt.Errorf("cursor on %s: %w", c, tablet.ErrClosed)
-	c.blocks.Close()
+	c.data.blocks.Close()
 	c.path.close()
-	c.blocks, c.batch = nil, tablet.Batch{}
+	c.data = blockFetch{}
+	c.batch, c.out, c.dec = tablet.Batch{}, tablet.Batch{}, decoder{batch: &c.batch}
+	c.own.reset()
+	c.open = openBlock{}
 	return nil
 }

@@ -26,6 +26,7 @@ type decoder struct {
 	// fold is the largest code of the entries skipped since the last one kept: the code of the next one kept is the
 	// larger of the two. Source: the max rule of offset-value codes.
 	fold uint64
+	skim skim
 }
 
 // startBlock sets the decoder to the front of a decompressed block of n entries.
@@ -54,6 +55,47 @@ func (d *decoder) prevKey() tablet.Key {
 	return tablet.KeyView(d.batch.Arena[at:at+d.prev.KeyBytes], d.prev.Ends, d.prev.Timestamp, d.prev.Deleted)
 }
 
+// skipTo passes over the block's entries before the target, from where the decoder stands, and returns the first other
+// one, if the block has one. The last key decoded, if there is one, lies before the target, and at least one entry is
+// left.
+func (d *decoder) skipTo(t *target) (ref tablet.EntryRef, found bool, err error) {
+	s := &d.skim
+	if d.first {
+		s.open(d.raw, d.left)
+		before, err := s.first(t)
+		if err != nil {
+			return ref, false, err
+		}
+		found = !before
+	} else {
+		prev := d.prevKey()
+		s.load(d.raw, d.at, d.left, &prev)
+	}
+	if !found {
+		if found, err = s.to(t); err != nil {
+			return ref, false, err
+		}
+	}
+	b := d.batch
+	ref.KeyAt = uint32(len(b.Arena))
+	b.Arena, ref.Ends = s.appendKey(b.Arena)
+	ref.KeyBytes = uint32(len(b.Arena)) - ref.KeyAt
+	ref.Timestamp, ref.Deleted, ref.Shared = s.ts, s.deleted, uint32(s.recorded)
+	ref.At, ref.ValueAt, ref.End = uint32(s.start), uint32(s.valueAt), uint32(s.at)
+	d.at, d.left, d.first = s.at, s.left, false
+	d.prev, d.hasPrev = ref, true
+	return ref, found, nil
+}
+
+// resume moves the decoder to a point of the block's index.
+func (d *decoder) resume(list *blockPoints, p *blockPoint) {
+	b := d.batch
+	d.prev = tablet.EntryRef{KeyAt: uint32(len(b.Arena)), KeyBytes: p.keyBytes, Ends: p.ends, Timestamp: p.timestamp, Deleted: p.deleted}
+	b.Arena = append(b.Arena, list.keys[p.keyAt:p.keyAt+p.keyBytes]...)
+	d.hasPrev, d.first = true, false
+	d.at, d.left = int(p.at), int(p.left)
+}
+
 // formatError is a broken rule at a place in the decompressed block.
 type formatError struct {
 	at   int
@@ -62,9 +104,11 @@ type formatError struct {
 
 func (e *formatError) Error() string { return fmt.Sprintf("byte %d of the block: %s", e.at, e.what) }
 
-func (d *decoder) bad(format string, args ...any) error {
-	return &formatError{at: d.at, what: fmt.Sprintf(format, args...)}
+func badAt(at int, format string, args ...any) error {
+	return &formatError{at: at, what: fmt.Sprintf(format, args...)}
 }
+
+func (d *decoder) bad(format string, args ...any) error { return badAt(d.at, format, args...) }
 
 // next decodes one entry behind the last one in the arena. The caller decides whether it joins the batch. The code is
 // against the entry before it, kept or not.

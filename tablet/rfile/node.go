@@ -1,6 +1,7 @@
 package rfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -22,6 +23,7 @@ type node struct {
 	n       int
 	starts  []byte
 	entries []byte
+	decoded []int // the offset array, in a node that was copied
 }
 
 const nodeHeaderBytes = 13
@@ -54,7 +56,21 @@ func (nd *node) start(i int) int {
 	if i == nd.n {
 		return len(nd.entries)
 	}
+	if nd.decoded != nil {
+		return nd.decoded[i]
+	}
 	return int(int32(binary.BigEndian.Uint32(nd.starts[4*i:])))
+}
+
+// copyEntries makes the node independent of the block it was read from and decodes its offsets beforehand, as
+// Accumulo's releases did before they used index blocks in place. It is there to be compared with.
+func (nd *node) copyEntries() {
+	nd.entries = bytes.Clone(nd.entries)
+	decoded := make([]int, nd.n)
+	for i := range decoded {
+		decoded[i] = nd.start(i)
+	}
+	nd.decoded = decoded
 }
 
 // bytesOf are the bytes of entry i.

@@ -4,30 +4,33 @@ import (
 	"fmt"
 
 	"millrace/tablet"
-	"millrace/tablet/rfile/bcfile"
 )
 
-// path is a place in a group's index: a node and an entry of it for each level, root first. Nodes below the root are
-// read into buffers of their own and stay there while they are on the path.
+// path is a place in a group's index: a node and an entry of it for each level, root first. Nodes below the root come
+// out of a cache, or are read into buffers of their own and stay there while they are on the path.
 type path struct {
 	r      *Reader
 	g      *Group
 	levels []pathLevel
-	leaf   int // number of the leaf entry in the group, counted along the walk
+	leaf   int  // number of the leaf entry in the group, counted along the walk
+	copied bool // nodes are copied and decoded when they are entered
 }
 
 type pathLevel struct {
 	node   node
-	at     int                 // the entry taken
-	offset int64               // of the node's block in the file, 0 for the root
-	blocks *bcfile.BlockReader // nil for the root
+	at     int        // the entry taken
+	offset int64      // of the node's block in the file, 0 for the root
+	fetch  blockFetch // of no use for the root
 }
 
-func newPath(r *Reader, g *Group) *path {
-	p := &path{r: r, g: g, levels: make([]pathLevel, g.root.level+1)}
+func newPath(r *Reader, g *Group, o CursorOptions) *path {
+	p := &path{r: r, g: g, levels: make([]pathLevel, g.root.level+1), copied: o.CopyIndex}
 	p.levels[0].node = g.root
+	if p.copied {
+		p.levels[0].node.copyEntries()
+	}
 	for i := 1; i < len(p.levels); i++ {
-		p.levels[i].blocks = r.bc.NewBlockReader()
+		p.levels[i].fetch = blockFetch{kind: IndexBlock, cache: o.Cache, blocks: r.bc.NewBlockReader()}
 	}
 	return p
 }
@@ -103,7 +106,7 @@ func (p *path) enter(i int) error {
 		return nil
 	}
 	l.offset = 0
-	block, err := l.blocks.Read(e.region)
+	block, _, err := l.fetch.get(e.region)
 	if err != nil {
 		return err
 	}
@@ -113,6 +116,9 @@ func (p *path) enter(i int) error {
 	}
 	if err != nil {
 		return tablet.Corruptf(p.r.Name(), e.region.Offset, "index node of %v: %v", p.g, err)
+	}
+	if p.copied {
+		nd.copyEntries()
 	}
 	l.node, l.offset = nd, e.region.Offset
 	return nil
@@ -165,13 +171,13 @@ func (p *path) forget() {
 // close releases the buffers of the nodes below the root.
 func (p *path) close() {
 	for i := 1; i < len(p.levels); i++ {
-		p.levels[i].blocks.Close()
+		p.levels[i].fetch.blocks.Close()
 	}
 }
 
 func (p *path) corrupt(l *pathLevel, err error) error {
 	offset := l.offset
-	if l.blocks == nil {
+	if l.fetch.blocks == nil {
 		if meta, ok := p.r.bc.Meta(indexName); ok {
 			offset = meta.Region.Offset
 		}

@@ -33,7 +33,7 @@ type Visitor struct {
 // Walk reads a group's whole index and no data, and checks its structure: levels, offsets, keys between levels, which
 // nodes say that another follows, and the number of leaf entries.
 func (r *Reader) Walk(ctx context.Context, g *Group, v Visitor) error {
-	w := &walker{ctx: ctx, p: newPath(r, g), v: v, g: g}
+	w := &walker{ctx: ctx, p: newPath(r, g, CursorOptions{}), v: v, g: g}
 	defer w.p.close()
 	w.last = make([]*NodeInfo, g.root.level+1)
 	if err := w.visit(0); err != nil {
