@@ -49,8 +49,7 @@ func TestOutputFaults(t *testing.T) {
 			for _, op := range []vfs.Op{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpLink, vfs.OpMkdir, vfs.OpOpen, vfs.OpRead, vfs.OpSyncDir} {
 				calls := seen.Calls(op)
 				for n := 1; n <= calls; n += 1 + calls/8 {
-					s.files = nil
-					s.ok("rfile", "convert", "--force", "out.rf", "in.rf") // so that the call below has something to replace
+					writeFile(t, "out.rf", []byte("something to replace"))
 					s.faultAt(command, vfs.Rule{Op: op, N: n, Err: syscall.ENOSPC}, append(slices.Clone(before), "out.rf"))
 				}
 			}
@@ -92,7 +91,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			calls := counter.calls
 			interrupted := 0
-			for n := 1; n <= calls; n += 1 + calls/40 {
+			for n := 1; n <= calls; n += 1 + calls/20 {
 				ctx, cancel := context.WithCancel(context.Background())
 				s.ctx = ctx
 				at := &cancelAfter{at: n, cancel: cancel}
