@@ -415,7 +415,11 @@ func TestSameShape(t *testing.T) {
 		t.Helper()
 		g := loadGolden(t, "testdata/golden/"+name+".golden.json")
 		var out bytes.Buffer
-		w, err := NewWriter(&out, WriterOptions{Codec: "none", BlockBytes: block, IndexBlockBytes: index})
+		o := WriterOptions{Codec: "none", BlockBytes: block, IndexBlockBytes: index}
+		if g.Sampler != nil {
+			o.Sampler = &Sampler{Class: g.Sampler.Class, Options: g.Sampler.Options}
+		}
+		w, err := NewWriter(&out, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -466,8 +470,19 @@ func startLike(t *testing.T, w *Writer, g *goldenGroup) {
 
 func sameShape(t *testing.T, name string, r *Reader, g *goldenFile) {
 	t.Helper()
-	for i, group := range r.Groups() {
-		want := &g.Groups[i]
+	if len(r.Groups()) != len(g.Groups) || len(r.Samples()) != len(g.SampleGroups) {
+		t.Fatalf("%s: %d groups, %d samples", name, len(r.Groups()), len(r.Samples()))
+	}
+	shapes := append(slices.Clone(g.Groups), g.SampleGroups...)
+	for i, group := range append(slices.Clone(r.Groups()), r.Samples()...) {
+		want := &shapes[i]
+		digest := NewDigest()
+		for _, e := range collect(t, r, group, 100, tablet.Range{}, tablet.Families{}) {
+			digest.Add(&e.Key, e.Value)
+		}
+		if digest.Hex() != want.SHA256 {
+			t.Errorf("%s, %v: entries hash to %s, want %s", name, group, digest.Hex(), want.SHA256)
+		}
 		if group.Tracked != (want.Families != nil) || len(group.Families) != len(want.Families) {
 			t.Errorf("%s, %v: tracked %v with %d families", name, group, group.Tracked, len(group.Families))
 		}

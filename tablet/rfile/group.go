@@ -148,24 +148,6 @@ func parseList(f *fields, g *Group, version int, blocks []bcfile.Region, startBl
 	g.root, g.Blocks = root, n
 }
 
-// Sampler is the configuration that a file's sample groups were made with.
-type Sampler struct {
-	Class   string
-	Options map[string]string
-}
-
-func parseSampler(f *fields) *Sampler {
-	if v := f.take("sampler's version", 1); f.err == nil && v[0] != 1 {
-		f.fail(fmt.Sprintf("sampler's version is %d", v[0]), wire.ErrMalformed)
-	}
-	s := &Sampler{Class: f.string("sampler's class"), Options: map[string]string{}}
-	for range f.count("number of sampler options", 4) {
-		name := f.string("sampler option")
-		s.Options[name] = f.string("sampler option's value")
-	}
-	return s
-}
-
 // appendGroup appends a group's description and its index root.
 func appendGroup(dst []byte, g *Group, root []byte) ([]byte, error) {
 	dst = appendFlag(dst, g.Default)

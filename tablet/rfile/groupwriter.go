@@ -32,13 +32,16 @@ type groupWriter struct {
 	counts  map[string]*int64
 	family  []byte // the family counted last, and its counter
 	counter *int64
+
+	meta   *tablet.FileMeta // of the file; a sample has one of its own, since its entries are in the group, too
+	sample *sampleWriter    // nil without a sampler, and in a sample
 }
 
 // maxEntryBytes keeps a block of one entry below the format's 2 GiB, with room for lengths and flags.
 const maxEntryBytes = math.MaxInt32 - 1024
 
 func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
-	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, threshold: -1}
+	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, threshold: -1, meta: &w.meta}
 	gw.index = indexWriter{bc: w.bc, limit: w.o.IndexBlockBytes}
 	for _, f := range families {
 		gw.counts[string(f)] = new(int64)
@@ -121,7 +124,10 @@ func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int) error {
 	}
 	g.entries++
 	g.sizes.add(k.Size())
-	m := &g.w.meta
+	if g.sample != nil {
+		g.sample.add(k, value, same)
+	}
+	m := g.meta
 	m.Entries++
 	m.MinTimestamp, m.MaxTimestamp = min(m.MinTimestamp, k.Timestamp()), max(m.MaxTimestamp, k.Timestamp())
 	if k.Deleted() {
@@ -155,6 +161,9 @@ func (g *groupWriter) cut(k *tablet.Key, last bool) error {
 		return err
 	}
 	g.block, g.entries, g.threshold = g.block[:0], 0, -1
+	if g.sample != nil && !last {
+		return g.sample.relieve()
+	}
 	return nil
 }
 
@@ -211,6 +220,9 @@ func (g *groupWriter) finish(description []byte) ([]byte, error) {
 		}
 	}
 	root, leaves, err := g.index.finish()
+	if err == nil && g.sample != nil {
+		err = g.sample.relieve()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +240,7 @@ func (g *groupWriter) noteRows() {
 	if !g.any {
 		return
 	}
-	m := &g.w.meta
+	m := g.meta
 	first, last := g.g.FirstKey.Row(), bytes.Clone(g.prev.Row())
 	if m.FirstRow == nil || bytes.Compare(first, m.FirstRow) < 0 {
 		m.FirstRow = first

@@ -25,6 +25,8 @@ type WriterOptions struct {
 	NoSums bool
 	// FamilyOrder fixes the order in which a group lists its families; those not named follow in byte order.
 	FamilyOrder [][]byte
+	// Sampler, if not nil, makes a sample of each group beside it. It costs up to 10 MB of memory.
+	Sampler *Sampler
 	// FileID identifies the file in its sums. Default random.
 	FileID [16]byte
 }
@@ -56,11 +58,16 @@ func (o WriterOptions) Validate() error {
 	case o.BCFile != 1 && o.BCFile != 3:
 		return fmt.Errorf("BCFile version is %d, not 1 or 3: %w", o.BCFile, tablet.ErrUsage)
 	}
+	if o.Sampler != nil {
+		if _, err := o.Sampler.acceptor(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // Writer writes one RFile in one pass and bounded memory: the open block, one open index node a level, and at most
-// 10 MiB of index held back. Groups follow one another, named ones first; keys of a group must not decrease.
+// 10 MiB of index held back, and with a sampler some 10 MB of sample. Groups follow one another, named ones first; keys of a group must not decrease.
 //
 // After an error the file is of no use. A Writer is not safe for concurrent use.
 type Writer struct {
@@ -70,6 +77,7 @@ type Writer struct {
 	owner  map[string]string
 	meta   tablet.FileMeta
 	index  []byte // descriptions of the finished groups
+	sample []byte // descriptions of their samples
 	err    error
 }
 
@@ -127,7 +135,14 @@ func (w *Writer) start(g *Group, families [][]byte) error {
 	if err := w.finishGroup(); err != nil {
 		return err
 	}
-	w.groups = append(w.groups, newGroupWriter(w, g, families))
+	gw := newGroupWriter(w, g, families)
+	if w.o.Sampler != nil {
+		var err error
+		if gw.sample, err = newSampleWriter(gw, families); err != nil {
+			return w.fail(err)
+		}
+	}
+	w.groups = append(w.groups, gw)
 	return nil
 }
 
@@ -191,6 +206,13 @@ func (w *Writer) finishGroup() error {
 		return w.fail(err)
 	}
 	w.index = description
+	if g.sample == nil {
+		return nil
+	}
+	if w.sample, err = g.sample.finish(w.sample); err != nil {
+		return w.fail(err)
+	}
+	g.sample = nil
 	return nil
 }
 
@@ -199,6 +221,15 @@ func (w *Writer) Entries() int64 { return w.meta.Entries }
 
 // Bytes is the number of bytes that the file has so far, without the open block.
 func (w *Writer) Bytes() int64 { return w.bc.Offset() }
+
+// appendSamples appends the samples' descriptions and configuration, or that there are none.
+func (w *Writer) appendSamples(block []byte) ([]byte, error) {
+	block = appendFlag(block, w.o.Sampler != nil)
+	if w.o.Sampler == nil {
+		return block, nil
+	}
+	return w.o.Sampler.append(append(block, w.sample...))
+}
 
 // Finish writes the indexes and the container's end, and returns what is known of the file; number, name and ages are
 // the caller's to fill in.
@@ -210,7 +241,10 @@ func (w *Writer) Finish() (tablet.FileMeta, error) {
 	block = binary.BigEndian.AppendUint32(block, version8)
 	block = binary.BigEndian.AppendUint32(block, uint32(len(w.groups)))
 	block = append(block, w.index...)
-	block = appendFlag(block, false) // no samples
+	block, err := w.appendSamples(block)
+	if err != nil {
+		return tablet.FileMeta{}, w.fail(err)
+	}
 	if err := w.bc.WriteMeta(indexName, block); err != nil {
 		return tablet.FileMeta{}, w.fail(err)
 	}
