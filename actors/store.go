@@ -71,6 +71,10 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), lock.Close())
 	}
 	s.lock, s.ownFS = lock, o.fs == nil
+	// The engine answers once it has started the actors that every call needs, Close's too.
+	if _, err := ask(context.WithoutCancel(ctx), s, &protocol.GetStats{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), s.Close(context.WithoutCancel(ctx)))
+	}
 	return s, nil
 }
 

@@ -70,6 +70,11 @@ func (f *ingestFlags) options(given func(flag string) bool) (experiment.IngestOp
 	if err != nil {
 		return experiment.IngestOptions{}, err
 	}
+	for flag, value := range map[string]int64{"entries": f.entries, "tablets": int64(f.tablets), "pairs": int64(f.pairs)} {
+		if value < 1 {
+			return experiment.IngestOptions{}, usagef("--%s is %d, want at least 1", flag, value)
+		}
+	}
 	o := experiment.IngestOptions{
 		Entries: f.entries, FlushEntries: f.flushEntries, Tablets: f.tablets, Pairs: f.pairs, Seed: f.seed,
 		Properties: properties, MemoryLimit: int64(f.memory),
