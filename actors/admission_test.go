@@ -84,3 +84,22 @@ func TestAdmissionGivingUpLetsOthersIn(t *testing.T) {
 		}
 	})
 }
+
+func TestPieces(t *testing.T) {
+	f := func(want int, sizes ...int) {
+		t.Helper()
+		var ms []*tablet.Mutation
+		for _, n := range sizes {
+			m := tablet.NewMutation(nil)
+			m.Put(nil, nil, nil, make([]byte, n))
+			ms = append(ms, m)
+		}
+		if got, _ := nextPiece(ms); len(got) != want {
+			t.Errorf("a piece of %d mutations, want %d", len(got), want)
+		}
+	}
+	f(3, 1, 1, 1)
+	f(1, 10<<20, 1) // larger than a piece: alone
+	f(2, pieceBytes/2, pieceBytes/2, 1)
+	f(pieceMutations, make([]int, pieceMutations+5)...)
+}

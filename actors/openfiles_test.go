@@ -115,9 +115,17 @@ func TestOpenFilesRemoveAgain(t *testing.T) {
 	boom := errors.New("boom")
 	fsys := vfs.Faulty(mem, vfs.Rule{Op: vfs.OpRemove, Err: boom})
 	files := newOpenFiles(fsys, 2, func(uint64) {})
+	l := files.lease(m)
+	if _, err := l.Reader(); err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
 	files.retire(m)
 	if err := files.release(1); !errors.Is(err, boom) {
 		t.Errorf("first try: %v", err)
+	}
+	if open, _ := files.count(); open != 0 {
+		t.Errorf("%d files are open", open)
 	}
 	if err := files.release(1); err != nil {
 		t.Errorf("second try: %v", err)

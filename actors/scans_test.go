@@ -144,7 +144,7 @@ func TestScanEndsOnceWhateverHappens(t *testing.T) {
 		s.open(v, 1)
 		session := s.session()
 		k.Kill(session)
-		s.client.Send(session, &protocol.Credit{Scan: 1, Batches: 1})
+		s.client.Grant(session, 1, 1)
 		end(s, v, actors.ErrStopped)
 	})
 	actortest.Run(t, func(k *actortest.Kit) { // everything stops
@@ -176,7 +176,7 @@ func TestScanIdleCountsFromTheLastWord(t *testing.T) {
 		session := s.session()
 		for range 5 {
 			k.Advance(idle - time.Second)
-			s.client.Send(session, &protocol.Credit{Scan: 1, Batches: 1})
+			s.client.Grant(session, 1, 1)
 			s.session()
 		}
 		k.Advance(idle + time.Second)

@@ -79,6 +79,13 @@ func TestSchedulerWatchesMemory(t *testing.T) {
 		if got := actortest.Expect[*protocol.Hold](binner, time.Second); !got.On {
 			t.Error("writers go on above 95 percent")
 		}
+		next := k.Probe("next binner")
+		next.Send(sched, &protocol.BinnerIs{Binner: next.PID()})
+		if got := actortest.Expect[*protocol.Hold](next, time.Second); !got.On {
+			t.Error("a new binner goes on above 95 percent")
+		}
+		binner.Send(sched, &protocol.BinnerIs{Binner: binner.PID()})
+		actortest.Expect[*protocol.Hold](binner, time.Second)
 		report(b, 500, 0)
 		if got := actortest.Expect[*protocol.Hold](binner, time.Second); got.On {
 			t.Error("writers are held at 70 percent")

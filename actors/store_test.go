@@ -429,3 +429,16 @@ func TestScanSeesWhatItMay(t *testing.T) {
 	f(actors.ScanOptions{Versions: -1}, "open, newer", "open")
 	f(actors.ScanOptions{Columns: iter.FetchColumns(iter.Column{Family: []byte("g"), Whole: true})})
 }
+
+// A store is ready when Open returns, whatever is called first.
+func TestStoreIsReadyWhenOpen(t *testing.T) {
+	for i := range 30 {
+		s := openStore(t, vfs.Mem())
+		if i%2 == 0 {
+			if err := s.Apply(t.Context(), "no", []*tablet.Mutation{put("a")}); !errors.Is(err, tablet.ErrUsage) {
+				t.Errorf("first call: %v", err)
+			}
+		}
+		closeStore(t, s)
+	}
+}

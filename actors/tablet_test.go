@@ -73,6 +73,17 @@ func (tt *tabletTest) wish(kind protocol.JobKind) *protocol.WantPermit {
 	return w
 }
 
+// wishes lets an hour pass and takes all wishes there are.
+func (tt *tabletTest) wishes() (all []*protocol.WantPermit) {
+	tt.t.Helper()
+	for tt.Advance(time.Hour); tt.sched.Pending() > 0; {
+		if w, ok := actortest.Fish[any](tt.sched, nil).(*protocol.WantPermit); ok {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 func (tt *tabletTest) permit(w *protocol.WantPermit) {
 	tt.sched.Send(tt.tablet, &protocol.Permit{Job: w.Job})
 }
@@ -156,6 +167,9 @@ func TestTabletFlushes(t *testing.T) {
 		}
 		tt.flush("a", "b")
 		tt.filesAre(1)
+		if alive := tt.Runtime().Alive(); len(alive) != 5 { // the tablet, the kit and three probes
+			t.Errorf("alive after a flush: %v", alive)
+		}
 		// What comes while a flush waits for its permit is not part of it.
 		tt.apply("c")
 		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 20})
@@ -265,6 +279,77 @@ func TestTabletScratchCompaction(t *testing.T) {
 		}
 		tt.released(w)
 		tt.filesAre(2)
+	})
+}
+
+// A scratch job waits until no other job reads the tablet's files, and none is started until it is done.
+func TestTabletScratchCompactionIsAlone(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		for i := range 3 {
+			tt.flush(fmt.Sprint(i))
+		}
+		major := tt.wish(protocol.Major)
+		tt.compact(protocol.CompactOrder{Scratch: true})
+		if w := tt.wishes(); len(w) > 0 {
+			t.Errorf("wish %+v beside a compaction", w[0])
+		}
+		tt.permit(major)
+		tt.released(major)
+		scratch := tt.wish(protocol.Scratch)
+		if scratch.Files != 1 {
+			t.Errorf("wish %+v", scratch)
+		}
+		for i := range 3 {
+			tt.flush(fmt.Sprint(i))
+		}
+		if w := tt.wishes(); len(w) > 0 { // though the ratio is met again
+			t.Errorf("wish %+v beside a scratch compaction", w[0])
+		}
+		tt.permit(scratch)
+		if m := tt.compacted(); m.Err != nil || len(m.Result.Inputs) != 4 || m.Result.Books.Read != 6 {
+			t.Errorf("%+v", m)
+		}
+		tt.wish(protocol.Major)
+	})
+}
+
+// More files than one job may read take several passes, of which only the last is full.
+func TestTabletCompactsInPasses(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		var majors []*protocol.WantPermit
+		for i := range 12 {
+			tt.flush(fmt.Sprint(i))
+			majors = append(majors, tt.wishes()...)
+		}
+		tt.compact(protocol.CompactOrder{})
+		if len(majors) != 1 { // the wish of the first three files, which the user's request takes over at its permit
+			t.Fatalf("%d wishes", len(majors))
+		}
+		tt.permit(majors[0])
+		tt.released(majors[0])
+		tt.permit(tt.wish(protocol.User))
+		m := tt.compacted()
+		if m.Err != nil || m.Result.Passes != 2 || len(m.Result.Inputs) != 12 || m.Result.Output.Entries != 12 || m.Result.Books.Read != 3+12 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// A permit that comes twice starts one job.
+func TestTabletTakesAPermitOnce(t *testing.T) {
+	runTablet(t, func(tt *tabletTest) {
+		tt.apply("a")
+		tt.shut()
+		tt.other.Send(tt.tablet, &protocol.Flush{From: tt.other.PID(), Request: 1})
+		w := tt.wish(protocol.Minor)
+		tt.permit(w)
+		tt.permit(w)
+		tt.Settle()
+		tt.gate.open()
+		if m := actortest.Expect[*protocol.Flushed](tt.other, time.Second); m.Err != nil {
+			t.Error(m.Err)
+		}
+		tt.filesAre(1)
 	})
 }
 

@@ -80,6 +80,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		v := a.t.View()
 		j.inputs = v.Files()
 		v.Release()
+		j.request.result.Inputs = j.inputs
 		p.spec.Full = true
 		// The bytes must depend on nothing but the inputs.
 		p.spec.Writer.FileID = [16]byte{'s', 'c', 'r', 'a', 't', 'c', 'h'}

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors"
+	"millrace/actors/protocol"
 )
 
 // Source is where expectations take messages from: a Probe or a Tap.
@@ -62,6 +63,11 @@ func (p *Probe) Reply(msg any) {
 		p.t.Fatalf("probe %s: the last message had no sender", p.name)
 	}
 	p.Send(p.sender, msg)
+}
+
+// Grant gives a scan's session credit for so many batches.
+func (p *Probe) Grant(session *actor.PID, scan uint64, batches int) {
+	p.Send(session, &protocol.Credit{Scan: scan, Batches: batches})
 }
 
 // Spawn starts an actor as the probe's child: the probe gets what the child tells its parent, and its end.
