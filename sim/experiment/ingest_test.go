@@ -104,12 +104,11 @@ func TestIngestFindsLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // entries of the second step refer to the first's, which are never written
-		batch := make([]*tablet.Mutation, 10)
-		n := g.Fill(batch)
-		if err := r.store.Apply(ctx, ciTable, batch[n-1:n]); err != nil {
-			t.Fatal(err)
-		}
+	batch := make([]*tablet.Mutation, 10)
+	g.Fill(batch) // the first step is lost
+	g.Fill(batch) // the second refers to it
+	if err := r.store.Apply(ctx, ciTable, batch[:1]); err != nil {
+		t.Fatal(err)
 	}
 	odd := tablet.NewMutation([]byte("0000000000000001"))
 	odd.Put([]byte("f"), []byte("q"), nil, []byte("not a value"))
@@ -119,7 +118,7 @@ func TestIngestFindsLoss(t *testing.T) {
 	if err := r.verify(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r.doc.Verified.Corrupt != 1 {
+	if r.doc.Verified.Corrupt != 1 || r.doc.Verified.Undefined != 1 {
 		t.Errorf("%+v", r.doc.Verified)
 	}
 	err = Failed(r.doc.Checks)
