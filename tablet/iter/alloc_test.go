@@ -71,6 +71,9 @@ func openSteady(t testing.TB, batches []*tablet.Batch, text string) Iterator {
 func TestIteratorsAllocateNothing(t *testing.T) {
 	batches := Batches(steadyEntries(4096), 256)
 	for _, text := range passAll {
+		if raceEnabled && strings.HasPrefix(text, "RegEx") {
+			continue
+		}
 		it := openSteady(t, batches, text)
 		if drain(t, it) == 0 {
 			t.Errorf("%s: nothing passes", text)

@@ -157,3 +157,22 @@ func FuzzDecodeRow(f *testing.F) {
 		}
 	})
 }
+
+// TestWholeRowMarkers has delete markers on both sides of the row's own key, as compactions meet them.
+func TestWholeRowMarkers(t *testing.T) {
+	in := parseEntries(t, `
+		x : [] 9223372036854775807 delete
+		x f:q [] 9 v
+		x f:q [] 7 delete
+		x g:q [] 7 delete
+		x g:r [] 7 w
+		y f:q [] 7 delete`)
+	row, err := EncodeRow(nil, []tablet.Entry{in[1], in[4]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []tablet.Entry{in[0], {Key: tablet.RowKey([]byte("x")), Value: row}, in[2], in[3], in[5]}
+	for _, scope := range []Scope{Minor, Major} {
+		checkTearDown(t, want, func() Iterator { return build(t, in, Env{Scope: scope}, "WholeRowIterator=1") }, tablet.Families{})
+	}
+}
