@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -113,7 +114,7 @@ func (e *env) compact(ctx context.Context, path string, inputs []string, o compa
 	if err := o.writer.check(); err != nil {
 		return err
 	}
-	spec, err := o.spec()
+	spec, err := o.spec(e.clock.Now)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (e *env) compact(ctx context.Context, path string, inputs []string, o compa
 }
 
 // spec is what the flags say of the job.
-func (o *compactOptions) spec() (job.Spec, error) {
+func (o *compactOptions) spec(now func() time.Time) (job.Spec, error) {
 	if o.versions < 0 {
 		return job.Spec{}, usagef("--versions is %d, not at least 0", o.versions)
 	}
@@ -157,7 +158,7 @@ func (o *compactOptions) spec() (job.Spec, error) {
 	if err != nil {
 		return job.Spec{}, err
 	}
-	spec := job.Spec{Full: o.full, User: true, Mode: mode}
+	spec := job.Spec{Full: o.full, User: true, Mode: mode, Now: now}
 	for _, text := range o.iterators {
 		s, err := iter.ParseSetting(text)
 		if err != nil {

@@ -147,7 +147,7 @@ func (j *Job) open(f tablet.Families) (*copier, error) {
 }
 
 func (j *Job) iterators(base iter.Iterator) (iter.Iterator, error) {
-	env := iter.Env{Scope: iter.Major, FullMajor: j.spec.Full, User: j.spec.User, Table: j.spec.Table}
+	env := iter.Env{Scope: iter.Major, FullMajor: j.spec.Full, User: j.spec.User, Table: j.spec.Table, Now: j.spec.Now}
 	if j.spec.Minor {
 		env.Scope = iter.Minor
 	}

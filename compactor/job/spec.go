@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"millrace/internal/vfs"
 	"millrace/tablet"
@@ -31,6 +32,8 @@ type Spec struct {
 	// Iterators stand above deletes and versions, in any order. Versioning iterators that stand lowest cost no more than
 	// MaxVersions.
 	Iterators []iter.Setting
+	// Now tells the time to iterators that ask for it. Nil refuses those that do.
+	Now func() time.Time
 	// KeepAll drops nothing at all, not even what deletes hide: for a change of format.
 	KeepAll bool
 
