@@ -61,38 +61,16 @@ func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
 // planFor settles what a job does; false if there is nothing to do any more.
 func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 	p := &jobPlan{id: j.id, kind: j.kind, fs: a.core.fs, spec: a.spec()}
-	prefix := "C"
+	plan := a.planMajor
 	switch j.kind {
 	case protocol.Minor:
-		f, ok := a.t.NextFlush()
-		if !ok {
-			return nil, false
-		}
-		j.minor, j.inputs = f, f.Merge
-		p.memory, p.spec.Minor = f.Snapshot, true
-		scope := a.settings.Iterators.Minor
-		p.spec.MaxVersions, p.spec.Iterators = scope.MaxVersions, scope.Iterators
-		prefix = "F"
-		if len(f.Merge) > 0 {
-			prefix = "M"
-		}
+		plan = a.planMinor
 	case protocol.Scratch:
-		v := a.t.View()
-		j.inputs = v.Files()
-		v.Release()
-		j.request.result.Inputs = j.inputs
-		p.spec.Full = true
-		// The bytes must depend on nothing but the inputs.
-		p.spec.Writer.FileID = [16]byte{'s', 'c', 'r', 'a', 't', 'c', 'h'}
-		prefix = "scratch-"
-	default:
-		if !a.replan(j) {
-			return nil, false
-		}
-		p.spec.Full, j.inputs = j.major.Full, j.major.Inputs
-		if j.major.Full {
-			prefix = "A"
-		}
+		plan = a.planScratchJob
+	}
+	prefix, ok := plan(j, p)
+	if !ok {
+		return nil, false
 	}
 	if r := j.request; r != nil {
 		p.spec.User, p.spec.Mode = true, r.Order.Mode
@@ -105,6 +83,43 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		p.files = append(p.files, a.core.files.lease(meta))
 	}
 	return p, true
+}
+
+// The plans of the kinds return what the output's name begins with, as in Accumulo: F a flush, M one that merges files,
+// C a compaction, A one of all files.
+
+func (a *tabletActor) planMinor(j *tabletJob, p *jobPlan) (prefix string, ok bool) {
+	if j.minor, ok = a.t.NextFlush(); !ok {
+		return "", false
+	}
+	j.inputs = j.minor.Merge
+	p.memory, p.spec.Minor = j.minor.Snapshot, true
+	p.spec.MaxVersions, p.spec.Iterators = a.settings.Iterators.Minor.MaxVersions, a.settings.Iterators.Minor.Iterators
+	if len(j.inputs) > 0 {
+		return "M", true
+	}
+	return "F", true
+}
+
+func (a *tabletActor) planScratchJob(j *tabletJob, p *jobPlan) (prefix string, ok bool) {
+	v := a.t.View()
+	j.inputs = v.Files()
+	v.Release()
+	j.request.result.Inputs = j.inputs
+	p.spec.Full = true
+	p.spec.Writer.FileID = [16]byte{'s', 'c', 'r', 'a', 't', 'c', 'h'} // the bytes depend on the inputs alone
+	return "scratch-", true
+}
+
+func (a *tabletActor) planMajor(j *tabletJob, p *jobPlan) (prefix string, ok bool) {
+	if !a.replan(j) {
+		return "", false
+	}
+	p.spec.Full, j.inputs = j.major.Full, j.major.Inputs
+	if j.major.Full {
+		return "A", true
+	}
+	return "C", true
 }
 
 // replan chooses a major job's inputs anew, so that what was flushed while it waited is looked at too.
