@@ -14,11 +14,17 @@ import (
 // benchEntries is the size of the benchmarks' file.
 const benchEntries = 1 << 20
 
-// continuousIngest makes sorted entries shaped like those of Accumulo's continuous ingest: random rows of 16 hex digits,
-// families and qualifiers of 4, values of 79 bytes with half of it constant.
-var continuousIngest = sync.OnceValue(func() []tablet.Entry {
+// continuousIngest are the entries of the benchmarks, someIngest those of tests, which need few.
+var (
+	continuousIngest = sync.OnceValue(func() []tablet.Entry { return ingest(benchEntries) })
+	someIngest       = sync.OnceValue(func() []tablet.Entry { return ingest(20000) })
+)
+
+// ingest makes sorted entries shaped like those of Accumulo's continuous ingest: random rows of 16 hex digits, families
+// and qualifiers of 4, values of 79 bytes with half of it constant.
+func ingest(n int) []tablet.Entry {
 	rng := rand.New(rand.NewPCG(1, 2))
-	all := make([]tablet.Entry, benchEntries)
+	all := make([]tablet.Entry, n)
 	for i := range all {
 		value := fmt.Appendf(nil, "0b0a3c52-6d1f-4a0e-9b51-2f6c3d7e8a90:%016x:%016x:%08x", i, rng.Uint64()>>1, rng.Uint32())
 		all[i] = tablet.Entry{Value: value, Key: tablet.NewKey(tablet.Fields{
@@ -28,7 +34,7 @@ var continuousIngest = sync.OnceValue(func() []tablet.Entry {
 	}
 	sortEntries(all)
 	return all
-})
+}
 
 var benchFiles sync.Map // codec → file of continuousIngest
 

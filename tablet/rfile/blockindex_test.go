@@ -13,7 +13,7 @@ import (
 // TestBlockIndexGrows follows the points of a block of 1,000 entries: one at the second seek, then three, seven, fifteen,
 // and no more, since the next would stand 31 entries apart.
 func TestBlockIndexGrows(t *testing.T) {
-	all := continuousIngest()[:1000]
+	all := someIngest()[:1000]
 	block := blockOf(all)
 	var x BlockIndex
 	var s skim
@@ -40,7 +40,7 @@ func TestBlockIndexGrows(t *testing.T) {
 			t.Errorf("point %d: key %v with %d to come", i, k, p.left)
 		}
 	}
-	small := continuousIngest()[:64]
+	small := someIngest()[:64]
 	var none BlockIndex
 	for range 100 {
 		if _, err := none.visit(blockOf(small), len(small), &s); err != nil {
@@ -86,7 +86,7 @@ func TestBlockIndexPoints(t *testing.T) {
 // TestBlockIndexIsUsed looks at where a cursor begins to decode: with the index near the wanted entry, without it at the
 // block's front.
 func TestBlockIndexIsUsed(t *testing.T) {
-	all := continuousIngest()[:1500]
+	all := someIngest()[:1500]
 	file, _ := writeGroups(t, WriterOptions{Codec: "none", BlockBytes: 1 << 20}, all, [][]string{nil})
 	r := readBytes(t, file)
 	walked := func(o CursorOptions) (most int) {
@@ -120,7 +120,7 @@ func ptr[T any](v T) *T { return &v }
 
 // TestBlockIndexShared seeks in one cached block from several goroutines; the race detector watches.
 func TestBlockIndexShared(t *testing.T) {
-	all := continuousIngest()[:3000]
+	all := someIngest()[:3000]
 	file, _ := writeGroups(t, WriterOptions{Codec: "none", BlockBytes: 200 << 10}, all, [][]string{nil})
 	r := readBytes(t, file)
 	cache := &mapCache{}

@@ -127,6 +127,9 @@ func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int) error {
 	if g.sample != nil {
 		g.sample.add(k, value, same)
 	}
+	if g.w.bloom != nil && !g.g.sample {
+		g.w.bloom.add(k, same)
+	}
 	m := g.meta
 	m.Entries++
 	m.MinTimestamp, m.MaxTimestamp = min(m.MinTimestamp, k.Timestamp()), max(m.MaxTimestamp, k.Timestamp())

@@ -3,6 +3,7 @@ package rfile
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"millrace/internal/vfs"
 	"millrace/internal/wire"
@@ -26,6 +27,13 @@ type Reader struct {
 	groups  []*Group
 	samples []*Group
 	sampler *Sampler
+
+	hasBloom bool
+	bloom    struct {
+		sync.Once
+		filter *Bloom
+		err    error
+	}
 }
 
 // Open reads the structure of a file: its trailer, its container's directory and the roots of its indexes, but no data.
@@ -44,6 +52,7 @@ func open(f vfs.File, o ReaderOptions) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{file: f, bc: bc}
+	_, r.hasBloom = bc.Meta(bloomName)
 	meta, ok := bc.Meta(indexName)
 	if !ok {
 		return nil, tablet.Corruptf(f.Name(), bc.MetaIndexOffset(), "no block named %s", indexName)

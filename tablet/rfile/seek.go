@@ -35,10 +35,29 @@ func (c *Cursor) Seek(ctx context.Context, r tablet.Range, f tablet.Families) er
 			return nil
 		}
 	}
+	if denied, err := c.denied(); denied || err != nil {
+		c.done = true
+		if err != nil {
+			return c.fail(err)
+		}
+		return nil
+	}
 	if err := c.find(hasStart, &start.Key); err != nil {
 		return c.fail(err)
 	}
 	return nil
+}
+
+// denied says whether the file's Bloom filter rules the range out. Nothing is read for a range that it cannot tell of.
+func (c *Cursor) denied() (bool, error) {
+	if !c.r.hasBloom || c.o.NoBloom {
+		return false, nil
+	}
+	if _, near := functor(1).covers(&c.rng); !near { // the other functors look at more fields
+		return false, nil
+	}
+	b, err := c.r.Bloom()
+	return b != nil && !b.MayContain(&c.rng), err
 }
 
 // inBatch looks for the start of the range between the entries decoded last. If it lies there, the batch is delivered

@@ -215,7 +215,7 @@ func TestReseekToTheSame(t *testing.T) {
 // TestForwardSkips counts blocks: seeks that go forward through a file read each block once, and one that stays within
 // the block in memory reads none.
 func TestForwardSkips(t *testing.T) {
-	all := continuousIngest()[:20000]
+	all := someIngest()[:20000]
 	file, _ := writeGroups(t, WriterOptions{Codec: "lz4", IndexBlockBytes: 400}, all, [][]string{nil})
 	r := readBytes(t, file)
 	g := r.Groups()[0]

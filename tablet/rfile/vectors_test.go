@@ -38,6 +38,15 @@ type vectors struct {
 		Prev, Next goldenKey
 		Index      goldenKey `json:"index_key"`
 	} `json:"key_shorten"`
+	Bloom struct {
+		Vectors []struct {
+			Key       hexBytes
+			Hashes    int   `json:"nb_hash"`
+			Vector    int   `json:"vector_size"`
+			Murmur    int32 `json:"murmur_seed0"`
+			Positions []int
+		}
+	}
 	Nodes []struct {
 		Level, Offset int
 		HasNext       bool `json:"has_next"`

@@ -15,7 +15,7 @@ type GroupReport struct {
 	SHA256  string // of the group's entries in file order, see Digest
 }
 
-// Verify decodes every entry of every group, samples included, and holds it against the index and the counts. Damage is
+// Verify decodes every entry of every group, samples included, and holds it against the index, the counts and the Bloom filter. Damage is
 // a tablet.CorruptError. It returns the groups in file order, without the samples. progress, if not nil, is told the
 // number of entries seen, now and then.
 func (r *Reader) Verify(ctx context.Context, progress func(entries int64)) ([]GroupReport, error) {
@@ -45,13 +45,18 @@ type verifier struct {
 	family   []byte // counted last, and its counter
 	counter  *int64
 	first    tablet.Key
+	bloom    *Bloom
 	report   GroupReport
 }
 
 func (v *verifier) run(ctx context.Context) (GroupReport, error) {
 	v.report.Group = v.g
+	var err error
+	if v.bloom, err = v.r.Bloom(); err != nil {
+		return v.report, err
+	}
 	blocks := int64(0)
-	err := v.r.Walk(ctx, v.g, Visitor{Leaf: func(l LeafInfo) error {
+	err = v.r.Walk(ctx, v.g, Visitor{Leaf: func(l LeafInfo) error {
 		blocks += int64(l.Entries)
 		return nil
 	}})
@@ -85,6 +90,9 @@ func (v *verifier) decode(ctx context.Context) error {
 			return nil
 		}
 		v.take(b)
+		if err := v.checkBloom(b); err != nil {
+			return err
+		}
 		digest.AddRun(b, 0, b.Len())
 		if v.progress != nil {
 			v.progress(v.seen)
@@ -108,6 +116,26 @@ func (v *verifier) take(b *tablet.Batch) {
 		}
 	}
 }
+
+// checkBloom looks for entries that the file's Bloom filter would hide.
+func (v *verifier) checkBloom(b *tablet.Batch) error {
+	if v.bloom == nil {
+		return nil
+	}
+	for i := range b.Refs {
+		if i > 0 && b.Codes[i] < functorCodes[v.bloom.functor] {
+			continue // the prefix is that of the entry before
+		}
+		if k := b.Key(i); !v.bloom.mayContain(v.bloom.functor.of(&k)) {
+			meta, _ := v.r.bc.Meta(bloomName)
+			return tablet.Corruptf(v.r.Name(), meta.Region.Offset, "%s lacks %v, which is in %v", bloomName, k, v.g)
+		}
+	}
+	return nil
+}
+
+// functorCodes are the bounds below which a code says that a functor's fields did not change.
+var functorCodes = [...]uint64{1: tablet.CodeSameRow, 2: tablet.CodeSameFamily, 3: tablet.CodeSameQualifier}
 
 func (v *verifier) count(family []byte) {
 	if v.counter == nil || !bytes.Equal(v.family, family) {

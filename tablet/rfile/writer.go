@@ -27,6 +27,8 @@ type WriterOptions struct {
 	FamilyOrder [][]byte
 	// Sampler, if not nil, makes a sample of each group beside it. It costs up to 10 MB of memory.
 	Sampler *Sampler
+	// Bloom, if not nil, adds a Bloom filter over the keys of all groups.
+	Bloom *BloomOptions
 	// FileID identifies the file in its sums. Default random.
 	FileID [16]byte
 }
@@ -58,6 +60,11 @@ func (o WriterOptions) Validate() error {
 	case o.BCFile != 1 && o.BCFile != 3:
 		return fmt.Errorf("BCFile version is %d, not 1 or 3: %w", o.BCFile, tablet.ErrUsage)
 	}
+	if o.Bloom != nil {
+		if err := o.Bloom.validate(); err != nil {
+			return err
+		}
+	}
 	if o.Sampler != nil {
 		if _, err := o.Sampler.acceptor(); err != nil {
 			return err
@@ -75,6 +82,7 @@ type Writer struct {
 	o      WriterOptions
 	groups []*groupWriter // all but the last are finished
 	owner  map[string]string
+	bloom  *bloomWriter // nil for none
 	meta   tablet.FileMeta
 	index  []byte // descriptions of the finished groups
 	sample []byte // descriptions of their samples
@@ -97,9 +105,13 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{bc: bc, o: o, owner: map[string]string{}, meta: tablet.FileMeta{
+	rw := &Writer{bc: bc, o: o, owner: map[string]string{}, meta: tablet.FileMeta{
 		MinTimestamp: math.MaxInt64, MaxTimestamp: math.MinInt64, TimestampsKnown: true,
-	}}, nil
+	}}
+	if o.Bloom != nil {
+		rw.bloom = newBloomWriter(*o.Bloom)
+	}
+	return rw, nil
 }
 
 // StartGroup begins a named group that holds exactly the families given, none of which another group may hold.
@@ -231,11 +243,26 @@ func (w *Writer) appendSamples(block []byte) ([]byte, error) {
 	return w.o.Sampler.append(append(block, w.sample...))
 }
 
+func (w *Writer) writeBloom() error {
+	if w.bloom == nil {
+		return nil
+	}
+	block, err := w.bloom.append(nil)
+	if err != nil {
+		return err
+	}
+	w.bloom = nil
+	return w.bc.WriteMeta(bloomName, block)
+}
+
 // Finish writes the indexes and the container's end, and returns what is known of the file; number, name and ages are
 // the caller's to fill in.
 func (w *Writer) Finish() (tablet.FileMeta, error) {
 	if err := w.finishGroup(); err != nil {
 		return tablet.FileMeta{}, err
+	}
+	if err := w.writeBloom(); err != nil {
+		return tablet.FileMeta{}, w.fail(err)
 	}
 	block := binary.BigEndian.AppendUint32(nil, indexMagic)
 	block = binary.BigEndian.AppendUint32(block, version8)
