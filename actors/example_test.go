@@ -10,8 +10,8 @@ import (
 	"millrace/tablet"
 )
 
-// Write, flush, compact and read, without ever seeing an actor.
-func ExampleOpen() {
+// A store for a caller that never sees an actor.
+func Example() {
 	dir, err := os.MkdirTemp("", "millrace")
 	if err != nil {
 		log.Fatal(err)
@@ -23,24 +23,15 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer store.Close(ctx)
-
-	// Two tablets: rows up to and with "m", and the rest. Properties are Accumulo's.
-	splits := [][]byte{[]byte("m")}
-	err = store.CreateTable(ctx, "rivers", splits, map[string]string{"table.file.compress.type": "lz4"})
-	if err != nil {
+	if err := store.CreateTable(ctx, "people", nil, map[string]string{"table.file.compress.type": "snappy"}); err != nil {
 		log.Fatal(err)
 	}
-	m := tablet.NewMutation([]byte("danube"))
-	m.Put([]byte("geo"), []byte("km"), nil, []byte("2850"))
-	m.Put([]byte("geo"), []byte("mouth"), nil, []byte("Black Sea"))
-	if err := store.Apply(ctx, "rivers", []*tablet.Mutation{m}); err != nil {
+	m := tablet.NewMutation([]byte("ada"))
+	m.Put([]byte("name"), []byte("last"), nil, []byte("Lovelace"))
+	if err := store.Apply(ctx, "people", []*tablet.Mutation{m}); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := store.Compact(ctx, "rivers", actors.CompactOptions{}); err != nil {
-		log.Fatal(err)
-	}
-
-	scanner, err := store.Scan(ctx, "rivers", actors.ScanOptions{Range: tablet.ExactRow([]byte("danube"))})
+	scanner, err := store.Scan(ctx, "people", actors.ScanOptions{Range: tablet.ExactRow([]byte("ada"))})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,9 +40,7 @@ func ExampleOpen() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s %s:%s = %s\n", e.Key.Row(), e.Key.Family(), e.Key.Qualifier(), e.Value)
+		fmt.Printf("%s %s:%s %s\n", e.Key.Row(), e.Key.Family(), e.Key.Qualifier(), e.Value)
 	}
-	// Output:
-	// danube geo:km = 2850
-	// danube geo:mouth = Black Sea
+	// Output: ada name:last Lovelace
 }

@@ -108,8 +108,18 @@ func TestStoppingActorRefuses(t *testing.T) {
 		if _, err := actortest.Ask(k, e, &question{}); !errors.Is(err, actors.ErrStopped) {
 			t.Errorf("request to a stopping actor: %v, want ErrStopped", err)
 		}
+		// Who comes to stop it now waits, too.
+		again := make(chan struct{})
+		go func() { defer close(again); k.Stop(e) }()
+		k.Settle()
+		select {
+		case <-again:
+			t.Error("Stop returned although a child is still there")
+		default:
+		}
 		close(hold)
 		<-stopped
+		<-again
 	})
 }
 

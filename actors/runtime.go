@@ -84,6 +84,7 @@ type cell struct {
 	id   string
 	spec Spec
 	box  *Mailbox
+	gone chan struct{} // closed when the actor, its children included, is gone
 }
 
 // Spec says how an actor is run.
@@ -192,7 +193,7 @@ func (rt *Runtime) spawn(parent actor.SpawnerContext, name, id string, s Spec) (
 	if rt.closed.Load() {
 		return nil, fmt.Errorf("spawn %s: %w", id, tablet.ErrClosed)
 	}
-	c := &cell{id: id, spec: s}
+	c := &cell{id: id, spec: s, gone: make(chan struct{})}
 	c.box = newMailbox(rt.sched, s.Last, func(msg any) { rt.deadLetter(c, msg) })
 	d := rt.fore
 	if s.Bulk {
@@ -226,6 +227,7 @@ func (rt *Runtime) gone(c *cell) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	delete(rt.alive, c.id)
+	close(c.gone)
 	if c.spec.Bound > 0 {
 		rt.marks = append(rt.marks, c.mark())
 	}
@@ -268,20 +270,21 @@ func (rt *Runtime) Watch(watcher, target *actor.PID) {
 	p.SendSystemMessage(target, &actor.Watch{Watcher: watcher})
 }
 
-// Stop stops an actor and waits for its end, or the context's.
+// Stop stops an actor of the runtime and waits until it and its children are gone, or for the context's end. One that is
+// not there is gone. (Watching it would not do: who begins to watch an actor that is stopping is told its end at once.)
 func (rt *Runtime) Stop(ctx context.Context, pid *actor.PID) error {
-	in := rt.NewInbox(1)
-	defer in.Close()
-	rt.Watch(in.PID(), pid)
+	rt.mu.Lock()
+	c := rt.alive[pid.Id]
+	rt.mu.Unlock()
+	if c == nil {
+		return nil
+	}
 	rt.root.Stop(pid)
-	for {
-		msg, err := in.Receive(ctx)
-		if err != nil {
-			return fmt.Errorf("stop %s: %w", pid.Id, err)
-		}
-		if _, ended := msg.(*actor.Terminated); ended {
-			return nil
-		}
+	select {
+	case <-c.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop %s: %w", pid.Id, context.Cause(ctx))
 	}
 }
 
