@@ -32,7 +32,9 @@ each cell are dropped (--versions).
   --iter name=priority[,class=CLASS][,option=value]...
 
 adds an iterator; smaller priorities are nearer to the data, and versions are dropped at priority 20, as in Accumulo's
-tables. Without class, the name is that of the class. Classes: ` + strings.Join(iter.Names(), ", ") + `.
+tables. Without class, the name is that of the class. Classes:
+
+` + wrapped(iter.Names()) + `
 
 Without flags, codec and locality groups are those of the last file, the newest. Sample groups and named blocks beside
 the index, such as a Bloom filter, are not carried over; the output says which.`,
@@ -65,6 +67,19 @@ out2.rf: 72 entries in 1,007 bytes, codec lz4, …
 	o.merge.complete(c, "merge")
 	o.writer.register(c, "", "the last IN")
 	return c
+}
+
+// wrapped lists names in lines of a help text.
+func wrapped(names []string) string {
+	const width = 110
+	lines := []string{" "}
+	for _, n := range names {
+		if len(lines[len(lines)-1])+len(n) > width {
+			lines = append(lines, " ")
+		}
+		lines[len(lines)-1] += " " + n
+	}
+	return strings.Join(lines, "\n")
 }
 
 type compactOptions struct {
