@@ -65,7 +65,7 @@ func (s *Store) Scan(ctx context.Context, table string, o ScanOptions) (*Scanner
 		return nil, err
 	}
 	sc := &Scanner{store: s, ctx: ctx, table: t, options: o, in: s.core.rt.NewInbox(scanWindow + scanEnds)}
-	if sc.spec, err = t.scanSpec(table, o, s.core.mode); err != nil {
+	if sc.spec, err = t.scanSpec(table, o, s.core); err != nil {
 		sc.in.Close()
 		return nil, fmt.Errorf("scan table %s: %w", table, err)
 	}
@@ -73,9 +73,9 @@ func (s *Store) Scan(ctx context.Context, table string, o ScanOptions) (*Scanner
 	return sc, nil
 }
 
-func (t *storeTable) scanSpec(table string, o ScanOptions, mode iter.Mode) (spec scan.Spec, err error) {
+func (t *storeTable) scanSpec(table string, o ScanOptions, k *core) (spec scan.Spec, err error) {
 	stack := t.settings.Iterators.Scan
-	spec = scan.Spec{Columns: o.Columns, MaxVersions: stack.MaxVersions, Mode: mode, Env: iter.Env{Table: table}}
+	spec = scan.Spec{Columns: o.Columns, MaxVersions: stack.MaxVersions, Mode: k.mode, Env: iter.Env{Table: table, Now: k.rt.clock.Now}}
 	switch {
 	case o.Versions < 0:
 		spec.MaxVersions = 0

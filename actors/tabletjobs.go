@@ -137,7 +137,7 @@ func (a *tabletActor) replan(j *tabletJob) bool {
 func (a *tabletActor) spec() job.Spec {
 	s := a.settings
 	spec := job.Spec{
-		Range: a.handle.extent.DataRange(), Table: a.handle.extent.Table, Mode: a.core.mode,
+		Range: a.handle.extent.DataRange(), Table: a.handle.extent.Table, Mode: a.core.mode, Now: a.core.rt.clock.Now,
 		MaxVersions: s.Iterators.Major.MaxVersions, Iterators: s.Iterators.Major.Iterators,
 		Writer: rfile.WriterOptions{Codec: s.Codec, BlockBytes: s.BlockBytes, IndexBlockBytes: s.IndexBlockBytes},
 	}
