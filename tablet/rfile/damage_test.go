@@ -176,7 +176,7 @@ func TestMisordered(t *testing.T) {
 		g := w.groups[0]
 		g.startGroup(&all[0].Key)
 		for i := range all {
-			if err := g.put(&all[i].Key, all[i].Value, 0, 0); err != nil {
+			if err := g.put(&all[i].Key, all[i].Value, 0, 0, nil); err != nil {
 				t.Fatal(err)
 			}
 			g.prev = all[i].Key

@@ -50,7 +50,6 @@ func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
 }
 
 func (g *groupWriter) append(k *tablet.Key, value []byte) error {
-	same, shared := 0, 0
 	if g.any {
 		if tablet.Compare(&g.prev, k) > 0 {
 			return fmt.Errorf("key %v appended after %v: %w", *k, g.prev, tablet.ErrUsage)
@@ -58,7 +57,7 @@ func (g *groupWriter) append(k *tablet.Key, value []byte) error {
 	} else {
 		g.startGroup(k)
 	}
-	if err := g.put(k, value, same, shared); err != nil {
+	if err := g.put(k, value, 0, 0, nil); err != nil {
 		return err
 	}
 	g.keep.Assign(k)
@@ -66,7 +65,11 @@ func (g *groupWriter) append(k *tablet.Key, value []byte) error {
 	return nil
 }
 
+// appendRun adds a stretch of a batch. An encoded entry depends on nothing but the one before it, so behind the first
+// entry the batch's own bytes are right as they are; only what begins a run or a block is encoded.
 func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error {
+	copies := b.Facts.Encoded && b.Facts.Contiguous
+	var encoded []byte
 	for i := lo; i < hi; i++ {
 		k := b.Key(i)
 		switch {
@@ -75,9 +78,13 @@ func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error 
 			code = tablet.CodeOfFirst(&k)
 		case i > lo:
 			code = b.Codes[i]
+			if copies {
+				r := &b.Refs[i]
+				encoded = b.Raw[r.At:r.End]
+			}
 		}
 		same, shared := sharing(code)
-		if err := g.put(&k, b.Value(i), same, shared); err != nil {
+		if err := g.put(&k, b.Value(i), same, shared, encoded); err != nil {
 			return err
 		}
 		g.prev = k // a view, good while the batch is
@@ -104,8 +111,9 @@ func (g *groupWriter) startGroup(k *tablet.Key) {
 	g.keep = tablet.Key{}
 }
 
-// put adds an entry to the open block, or closes that and begins another.
-func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int) error {
+// put adds an entry to the open block, or closes that and begins another. encoded, unless nil, is the entry as it stands
+// behind the one before it.
+func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int, encoded []byte) error {
 	if int64(k.Size())+int64(len(value)) > maxEntryBytes {
 		return fmt.Errorf("entry %v with a value of %d bytes: more than %d: %w", *k, len(value), maxEntryBytes, tablet.ErrUsage)
 	}
@@ -117,9 +125,12 @@ func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int) error {
 			return err
 		}
 	}
-	if g.entries == 0 {
+	switch {
+	case g.entries == 0:
 		g.block = appendFirst(g.block, k, value)
-	} else {
+	case encoded != nil:
+		g.block = append(g.block, encoded...)
+	default:
 		g.block = appendRelative(g.block, &g.prev, k, same, shared, value)
 	}
 	g.entries++
