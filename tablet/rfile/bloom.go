@@ -37,6 +37,7 @@ const (
 type Bloom struct {
 	functor functor
 	header  bloomHeader
+	keys    int // of a row
 	rows    []bloomBits
 }
 
@@ -116,7 +117,7 @@ func parseBloom(block []byte) (*Bloom, error) {
 		return nil, nil
 	}
 	b.header = parseBloomHeader(f)
-	f.int32("keys of a row")
+	b.keys = f.int32("keys of a row")
 	f.int32("keys of the last row")
 	const rowBytes = 8
 	for i := range f.count("number of rows", rowBytes) {

@@ -54,6 +54,23 @@ func (o BloomOptions) vectorBits() float64 {
 	return math.Ceil(-bloomHashes * float64(o.Keys) / math.Log(1-math.Pow(o.ErrorRate, 1.0/bloomHashes)))
 }
 
+// Options are those of a new filter of the same kind: about the same fields, with rows of as many keys and bits. The hash
+// is murmur, and there are 5 of it, whatever this filter has. A filter with numbers that no options give has options
+// which WriterOptions.Validate refuses.
+func (b *Bloom) Options() BloomOptions {
+	// The inverse of vectorBits, half a bit below where it rounds up.
+	bits := float64(b.header.vector) - 0.5
+	rate := math.Pow(1-math.Exp(-bloomHashes*float64(b.keys)/bits), bloomHashes)
+	o := BloomOptions{Keys: b.keys, ErrorRate: rate, Functor: b.functor.class()}
+	if o.Keys == 0 {
+		o.Keys = -1 // 0 would be the default
+	}
+	if o.ErrorRate == 0 {
+		o.ErrorRate = -1
+	}
+	return o
+}
+
 // bloomWriter collects a filter while a file is written.
 //
 // Source: Hadoop's DynamicBloomFilter: a list of rows, of which the last takes keys until it is full.
