@@ -64,3 +64,33 @@ func (f *blockFetch) Load() (*Block, error) {
 	}
 	return &Block{Raw: raw}, nil
 }
+
+// metaLoad loads a named block.
+type metaLoad struct {
+	bc   *bcfile.Reader
+	meta bcfile.MetaBlock
+}
+
+// Load implements BlockLoader.
+func (l metaLoad) Load() (*Block, error) {
+	raw, err := l.bc.ReadMeta(l.meta)
+	if err != nil {
+		return nil, err
+	}
+	return &Block{Raw: raw}, nil
+}
+
+// through gets the block's bytes from a cache, if there is one.
+func (l metaLoad) through(c BlockCache) ([]byte, error) {
+	if c == nil {
+		return l.bc.ReadMeta(l.meta)
+	}
+	b, err := c.Block(IndexBlock, l.meta.Region, l)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return l.bc.ReadMeta(l.meta)
+	}
+	return b.Raw, nil
+}

@@ -123,20 +123,29 @@ func parseFamilies(f *fields, g *Group) {
 func parseList(f *fields, g *Group, version int, blocks []bcfile.Region, startBlock int) {
 	const entryBytes = 10
 	n := f.count("number of index entries", entryBytes)
+	var starts []byte // version 3 has none
+	size := 0
 	if version == 4 {
-		f.take("index offset array", 4*n)
-		f.int32("index size")
+		starts = f.take("index offset array", 4*n)
+		size = f.int32("index size")
 	}
+	base := f.at
 	if f.err == nil && (startBlock < 0 || n > len(blocks)-startBlock) {
 		f.fail(fmt.Sprintf("blocks %d to %d of %d", startBlock, startBlock+n, len(blocks)), wire.ErrMalformed)
 	}
 	var nb nodeBuilder
 	for i := 0; i < n && f.err == nil; i++ {
+		if starts != nil && int64(int32(binary.BigEndian.Uint32(starts[4*i:]))) != int64(f.at-base) {
+			f.fail(fmt.Sprintf("start of index entry %d", i), wire.ErrMalformed)
+		}
 		key := f.key("index entry's key")
 		entries := f.int32("index entry's count")
 		if f.err == nil {
 			nb.add(appendIndexEntry(nil, &key, entries, blocks[startBlock+i]))
 		}
+	}
+	if version == 4 && f.err == nil && f.at-base != size {
+		f.fail(fmt.Sprintf("index size is %d, of %d bytes", size, f.at-base), wire.ErrMalformed)
 	}
 	if f.err != nil {
 		return

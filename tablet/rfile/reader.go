@@ -17,6 +17,13 @@ type ReaderOptions struct {
 	MaxBlockBytes int64
 	// SkipSums leaves the file's own checksums unread.
 	SkipSums bool
+	// Sidecar holds the checksums of a file that has none of its own; see bcfile.Sidecar.
+	Sidecar *bcfile.Sums
+	// FileID, if not zero, is the identity that the file's checksums must have: that of tablet.FileMeta. It tells a file
+	// from another of the same name, as an older version of itself.
+	FileID [16]byte
+	// Cache, if not nil, may keep the block from which a file is known; see CursorOptions.Cache for the others.
+	Cache BlockCache
 }
 
 // Reader is an open RFile. It is immutable and safe for concurrent use; each Cursor on it is not.
@@ -47,8 +54,11 @@ func Open(f vfs.File, o ReaderOptions) (*Reader, error) {
 }
 
 func open(f vfs.File, o ReaderOptions) (*Reader, error) {
-	bc, err := bcfile.Open(f, bcfile.ReaderOptions{MaxBlockBytes: o.MaxBlockBytes, SkipSums: o.SkipSums})
+	bc, err := bcfile.Open(f, bcfile.ReaderOptions{MaxBlockBytes: o.MaxBlockBytes, SkipSums: o.SkipSums, Sidecar: o.Sidecar})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkID(bc, f.Name(), o); err != nil {
 		return nil, err
 	}
 	r := &Reader{file: f, bc: bc}
@@ -57,7 +67,7 @@ func open(f vfs.File, o ReaderOptions) (*Reader, error) {
 	if !ok {
 		return nil, tablet.Corruptf(f.Name(), bc.MetaIndexOffset(), "no block named %s", indexName)
 	}
-	block, err := bc.ReadMeta(meta)
+	block, err := metaLoad{bc, meta}.through(o.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +78,20 @@ func open(f vfs.File, o ReaderOptions) (*Reader, error) {
 		return nil, tablet.Corruptf(f.Name(), meta.Region.Offset, "%s: %v", indexName, err)
 	}
 	return r, nil
+}
+
+// checkID holds the file against the identity that it should have.
+func checkID(bc *bcfile.Reader, name string, o ReaderOptions) error {
+	if o.FileID == ([16]byte{}) || o.SkipSums {
+		return nil
+	}
+	if bc.Sums() == nil {
+		return tablet.Corruptf(name, 0, "no checksums, in a file that was written with identity %x", o.FileID)
+	}
+	if id := bc.Sums().FileID(); id != o.FileID {
+		return tablet.Corruptf(name, 0, "identity is %x, not %x: another file, or an older one of this name", id, o.FileID)
+	}
+	return nil
 }
 
 func (r *Reader) parseIndex(block []byte) error {

@@ -173,10 +173,13 @@ func TestReseek(t *testing.T) {
 		for _, co := range []CursorOptions{{BatchEntries: 1}, {BatchEntries: 7, NoBlockIndex: true}, {},
 			{BatchEntries: 40, Cache: &mapCache{rng: rng}}, {Cache: &mapCache{}, CopyIndex: true}} {
 			s := &reseeker{t: t, name: fmt.Sprintf("round %d, %+v", round, co), all: all, c: r.Cursor(r.Groups()[0], co)}
-			at, f := -1, tablet.Families{}
+			at, before, f := -1, -1, tablet.Families{}
 			for range seeks {
-				var rr tablet.Range
-				rr, at = randomRange(rng, all, at)
+				if rng.IntN(4) == 0 {
+					at, before = before, at // back to where it was
+				}
+				rr, next := randomRange(rng, all, at)
+				before, at = at, next
 				if rng.IntN(8) == 0 {
 					f = []tablet.Families{{}, {}, tablet.OnlyFamilies([]byte("ff")), tablet.AllFamiliesBut([]byte("f")), tablet.OnlyFamilies()}[rng.IntN(5)]
 				}
