@@ -181,7 +181,11 @@ func (s *skim) next() error {
 	}
 	s.place, s.recorded = placeEnd, 0
 	for differ := ^flags & allFieldsSame; differ != 0; differ &= differ - 1 {
-		if err := s.field(bits.TrailingZeros8(differ), prefixes); err != nil {
+		i := bits.TrailingZeros8(differ)
+		if s.shortField(i, prefixes) {
+			continue
+		}
+		if err := s.field(i, prefixes); err != nil {
 			return err
 		}
 	}
@@ -189,6 +193,42 @@ func (s *skim) next() error {
 		return err
 	}
 	return s.value()
+}
+
+// shortFieldBytes is the most that a field with lengths of one byte takes, and room to copy it by whole words.
+const shortFieldBytes = 2 + 127 + fieldSlackBytes
+
+// shortField does the work of field where it is simple, as it nearly always is: lengths of one byte, far from the block's
+// end, and the first byte not shared decides. It says whether it was; if not, nothing has changed.
+func (s *skim) shortField(i int, prefixes byte) bool {
+	if len(s.raw)-s.at < shortFieldBytes {
+		return false
+	}
+	raw := s.raw[s.at : s.at+shortFieldBytes]
+	old, keep, used := s.fields[i&3], 0, 1
+	n := int(raw[0])
+	if prefixes>>i&1 != 0 {
+		keep, n, used = n, int(raw[1]), 2
+	}
+	if keep|n >= 0x80 || keep > len(old) || cap(old) < keep+n+fieldSlackBytes {
+		return false
+	}
+	if s.place == placeEnd {
+		if n == 0 || keep < len(old) && old[keep] >= raw[used] {
+			return false
+		}
+		s.place, s.recorded = placeOf(i, keep), keep
+	}
+	to, from := old[keep:keep+n+fieldSlackBytes], raw[used:used+n+fieldSlackBytes]
+	if n <= fieldSlackBytes {
+		binary.NativeEndian.PutUint64(to, binary.NativeEndian.Uint64(from))
+		binary.NativeEndian.PutUint64(to[8:], binary.NativeEndian.Uint64(from[8:]))
+	} else {
+		copy(to[:n], from)
+	}
+	s.fields[i&3] = old[:keep+n]
+	s.at += used + n
+	return true
 }
 
 // field reads field i, which is not flagged the same.
@@ -228,13 +268,7 @@ func (s *skim) set(i, keep, n int) {
 	}
 	now := old[:keep+n]
 	s.fields[i] = now
-	if n <= fieldSlackBytes && s.at+fieldSlackBytes <= len(s.raw) {
-		to, from := now[keep:keep+fieldSlackBytes], s.raw[s.at:s.at+fieldSlackBytes]
-		binary.NativeEndian.PutUint64(to, binary.NativeEndian.Uint64(from))
-		binary.NativeEndian.PutUint64(to[8:], binary.NativeEndian.Uint64(from[8:]))
-	} else {
-		copy(now[keep:], s.raw[s.at:s.at+n])
-	}
+	copy(now[keep:], s.raw[s.at:s.at+n])
 	s.at += n
 }
 
