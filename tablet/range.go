@@ -63,8 +63,8 @@ func RowRange(b RowBounds) Range {
 	return r
 }
 
-// ExactRow is the range of one row.
-func ExactRow(row []byte) Range { return RowRange(RowBounds{Start: row, End: row}) }
+// ExactRow is the range of one row; nil is the empty row.
+func ExactRow(row []byte) Range { return Exact(row) }
 
 // Exact is the range of all keys that share the given leading fields: row, then family, qualifier, visibility.
 func Exact(fields ...[]byte) Range {

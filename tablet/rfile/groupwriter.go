@@ -21,7 +21,7 @@ type groupWriter struct {
 	block   []byte
 	entries int // in the open block
 	sizes   keySizes
-	// threshold is the mean key size when the open block passed its size; negative before.
+	// threshold is the mean key size when the open block passed its size; 0 before, and while all keys are empty.
 	threshold float64
 
 	// prev is the entry appended last; keep owns its bytes between calls.
@@ -41,7 +41,7 @@ type groupWriter struct {
 const maxEntryBytes = math.MaxInt32 - 1024
 
 func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
-	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, threshold: -1, meta: &w.meta}
+	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, meta: &w.meta}
 	gw.index = indexWriter{bc: w.bc, limit: w.o.IndexBlockBytes}
 	for _, f := range families {
 		gw.counts[string(f)] = new(int64)
@@ -152,7 +152,7 @@ func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int, encoded
 
 // considerCut decides, before an entry is added to a block that has passed its size, whether to close the block.
 func (g *groupWriter) considerCut(k *tablet.Key, value []byte) error {
-	if g.threshold < 0 {
+	if g.threshold == 0 {
 		g.threshold = g.sizes.mean()
 	}
 	raw := len(g.block)
@@ -174,7 +174,7 @@ func (g *groupWriter) cut(k *tablet.Key, last bool) error {
 	if err := g.index.add(k, g.entries, r, last); err != nil {
 		return err
 	}
-	g.block, g.entries, g.threshold = g.block[:0], 0, -1
+	g.block, g.entries, g.threshold = g.block[:0], 0, 0
 	if g.sample != nil && !last {
 		return g.sample.relieve()
 	}
