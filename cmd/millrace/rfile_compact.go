@@ -49,7 +49,7 @@ out.rf: 8,981 entries, including 1,163 delete markers, in 200,959 bytes, codec g
   not carried over: acu_bloom
 
 $ millrace rfile compact --full --versions 0 --codec lz4 out2.rf v8_edge.rf
-out2.rf: 72 entries in 1,007 bytes, codec lz4, …
+out2.rf: 72 entries in 966 bytes, codec lz4, …
   read     127 entries from 1 file of 1,587 bytes
   dropped  45 hidden by delete markers, 10 delete markers`[1:],
 	}
