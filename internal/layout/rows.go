@@ -59,7 +59,6 @@ var Rows = map[string]Row{
 	"internal/wire":      {For: "Hadoop's and Java's integers and strings.", Rank: outside},
 	"internal/clock":     {For: "Time as an interface.", Rank: outside, May: OS | Clock},
 	"internal/vfs":       {For: "Files as an interface.", Rank: outside, May: OS | Files},
-	"internal/depstub":   {For: "Holds the dependencies of the module until the packages that use them are written.", Rank: ground, May: Protoactor, Modules: everything},
 
 	"tablet":                {For: "The vocabulary: keys, entries, mutations, ranges, extents, batches, errors.", Rank: vocabulary},
 	"tablet/rfile/bcfile":   {For: "The container below: checked, compressed blocks.", Rank: container, May: Files, Modules: codecs},
