@@ -57,14 +57,14 @@ func (c *compaction) close() error {
 func (c *compaction) newest() *rfile.Reader { return c.readers[len(c.readers)-1] }
 
 // adopt completes writer flags from the newest input.
-func (c *compaction) adopt(w *writerFlags) {
-	if w.codec != "" {
-		return
+func (c *compaction) adopt(w *writerFlags) error {
+	if w.codec == "" {
+		w.codec = c.newest().Container().Codec()
+		if !slices.Contains(bcfile.Codecs(), w.codec) {
+			w.codec = bcfile.Gz
+		}
 	}
-	w.codec = c.newest().Container().Codec()
-	if !slices.Contains(bcfile.Codecs(), w.codec) {
-		w.codec = bcfile.Gz
-	}
+	return w.adoptExtras(c.newest())
 }
 
 // run does the job that spec describes but for inputs and output, and publishes the output or leaves nothing behind.
@@ -74,6 +74,17 @@ func (c *compaction) run(ctx context.Context, e *env, spec job.Spec) (result out
 		return result, err
 	}
 	defer func() { err = out.end(err) }()
+	p := e.progress(c.label, "entries", entriesOf(c.readers))
+	defer p.end()
+	if result, err = c.write(ctx, spec, out, p); err != nil {
+		return result, err
+	}
+	result.readBytes, result.notCarried = bytesOf(c.readers), notCarried(c.readers, spec.Writer)
+	return result, out.publishSynced()
+}
+
+// write makes a complete and durable file, which has yet to get its name.
+func (c *compaction) write(ctx context.Context, spec job.Spec, out *output, p *progress) (result outcome, err error) {
 	for _, r := range slices.Backward(c.readers) {
 		spec.Inputs = append(spec.Inputs, job.File(r))
 	}
@@ -84,22 +95,17 @@ func (c *compaction) run(ctx context.Context, e *env, spec job.Spec) (result out
 		return result, err
 	}
 	defer func() { err = errors.Join(err, j.Discard()) }()
-	p := e.progress(c.label, "entries", entriesOf(c.readers))
-	defer p.end()
+	before := p.done.Load()
 	for done := false; !done; {
 		const step = 16 << 10
 		if done, err = j.Step(ctx, step); err != nil {
 			return result, err
 		}
-		p.set(j.Progress().Read)
+		p.set(before + j.Progress().Read)
 	}
 	result.meta, result.books = j.Result()
 	result.stats = j.Stats()
-	for _, r := range c.readers {
-		result.readBytes += r.Container().Size()
-	}
-	result.notCarried = notCarried(c.readers)
-	return result, out.publishSynced()
+	return result, nil
 }
 
 // entriesOf is the number of entries in files, 0 when they do not tell without being read.
@@ -118,16 +124,16 @@ func entriesOf(readers []*rfile.Reader) int64 {
 	return total
 }
 
-// notCarried names what files have beside entries and index: only who made that knows how to make it anew.
-func notCarried(readers []*rfile.Reader) []string {
+// notCarried names what files have beside entries and index, and an output written with these options has not.
+func notCarried(readers []*rfile.Reader, o rfile.WriterOptions) []string {
 	names := []string{}
 	for _, r := range readers {
-		if r.Samples() != nil {
+		if r.Samples() != nil && o.Sampler == nil {
 			names = append(names, "sample groups")
 		}
 		for _, m := range r.Container().Metas() {
-			switch m.Name {
-			case "BCFile.index", "RFile.index", bcfile.SumsName:
+			switch {
+			case m.Name == "BCFile.index", m.Name == "RFile.index", m.Name == bcfile.SumsName, m.Name == bloomBlock && o.Bloom != nil:
 			default:
 				names = append(names, m.Name)
 			}
@@ -136,6 +142,9 @@ func notCarried(readers []*rfile.Reader) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// bloomBlock is the named block of a Bloom filter.
+const bloomBlock = "acu_bloom"
 
 // groupSpecs are a layout's named groups, as a job wants them.
 func groupSpecs(g grouping) []job.GroupSpec {

@@ -38,13 +38,14 @@ func TestVerifyFindsEveryBit(t *testing.T) {
 }
 
 // TestVerifyCommand puts damage of several kinds into files of ours: changed, exchanged and zeroed stretches, cuts and
-// additions. All of it is found, and nothing in the directory changes.
+// additions. All of it is found, with file and place, and nothing in the directory changes.
 func TestVerifyCommand(t *testing.T) {
 	s := newShell(t, "v8_multilevel.rf", "v8_lgs_sample.rf")
 	s.ok("rfile", "convert", "--codec", "snappy", "one.rf", "v8_multilevel.rf")
 	s.ok("rfile", "convert", "--codec", "none", "--block-size", "2000", "two.rf", "v8_lgs_sample.rf")
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 100 {
+	files, found := 0, 0
+	for i := 0; files < 100; i++ {
 		content := readFile(t, []string{"one.rf", "two.rf"}[i%2])
 		damaged := slices.Clone(content)
 		at := random.IntN(len(content) - 64)
@@ -66,11 +67,20 @@ func TestVerifyCommand(t *testing.T) {
 		}
 		writeFile(t, "damaged.rf", damaged)
 		before := treeDigest(t)
-		s.fails(3, "damaged.rf: corrupt at offset ", "rfile", "verify", "--deep", "damaged.rf")
+		r := s.fails(3, "damaged.rf: corrupt at offset ", "rfile", "verify", "--deep", "damaged.rf")
+		var offset int
+		_, err := fmt.Sscanf(r.out, "damaged.rf: DAMAGED at offset %d: ", &offset)
+		files++
+		if r.code == 3 && err == nil && offset >= 0 && offset <= len(damaged) {
+			found++
+		} else {
+			t.Errorf("damage %d at %d: %s", i, at, r.out)
+		}
 		if treeDigest(t) != before {
 			t.Fatal("verify changed something")
 		}
 	}
+	fmt.Printf("R27 files=%d found=%d\n", files, found)
 }
 
 // treeDigest is a digest of all names and contents in the current directory.
@@ -129,14 +139,16 @@ func TestCLIErrors(t *testing.T) {
 		{"cat", "-n", "--format", "ndjson", "IN"}, {"diff", "IN", "good.rf"}, {"diff", "good.rf", "IN"},
 		{"convert", "out.rf", "IN"}, {"convert", "--groups-like", "IN", "out.rf", "v8_edge.rf"}, {"compact", "out.rf", "IN"},
 		{"compact", "out.rf", "good.rf", "IN", "v8_edge.rf"}, {"create", "--groups-like", "IN", "out.rf"},
-		{"convert", "--force", "v8_bloom.rf", "IN"},
+		{"convert", "--force", "v8_bloom.rf", "IN"}, {"split", "--at", "row_00100", "out", "IN"}, {"splits", "-n", "1", "IN"},
+		{"split", "--size", "1K", "--load-plan", "plan.json", "out", "IN"}, {"extents", "--at", "row_00100", "IN"},
+		{"extents", "--format", "ndjson", "--extent", "row_00100,", "good.rf", "IN"}, {"sums", "IN"},
 	}
 	before := treeDigest(t)
 	calls := 0
 	for _, in := range inputs {
 		for _, command := range commands {
-			if in.name == "data.rf" && (command[0] == "info" || slices.Contains(command, "--groups-like")) {
-				continue // these read no data
+			if in.name == "data.rf" && (command[0] == "info" || command[0] == "splits" || command[0] == "sums" || slices.Contains(command, "--groups-like")) {
+				continue // these read no data, or only that of files without checksums
 			}
 			args := []string{"rfile"}
 			for _, a := range command {

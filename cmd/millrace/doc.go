@@ -9,6 +9,8 @@
 //     the command. The examples are run by a test.
 //   - usageError, oneLine: what is wrong is said in one line on standard error, with the nearest known name.
 //   - output: a file that appears under its name only when it is complete, or not at all.
+//   - outputDir: a directory whose files appear together, or not at all.
+//   - tiling, rowWalk: all rows cut into tablets, and which of them a file has rows of.
 //   - progress: a line on standard error while something long runs, if that is a terminal.
 //   - rfile_*.go: the commands on files, one each.
 //

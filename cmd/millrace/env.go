@@ -34,6 +34,8 @@ type files interface {
 	open(path string) (vfs.File, error)
 	// split opens the directory of an output and returns the name in it; see vfs.SplitPath.
 	split(path string) (vfs.FS, string, error)
+	// stat says what a path leads to.
+	stat(path string) (vfs.Info, error)
 }
 
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
@@ -63,9 +65,13 @@ type diskFiles struct{}
 
 func (diskFiles) open(path string) (vfs.File, error)        { return vfs.OpenPath(path) }
 func (diskFiles) split(path string) (vfs.FS, string, error) { return vfs.SplitPath(path) }
+func (diskFiles) stat(path string) (vfs.Info, error)        { return vfs.StatPath(path) }
 
 // open opens an input. Its name, in whatever message, is fit to print.
 func (e *env) open(path string) (vfs.File, error) {
+	if path == "-" {
+		return nil, usagef("an RFile is not read from standard input: it is read at many places, from the end on; save it to a file first")
+	}
 	f, err := e.files.open(path)
 	if err != nil {
 		return nil, printablePath(err)

@@ -187,6 +187,10 @@ func TestInterruptReaders(t *testing.T) {
 		{"rfile", "verify", "v8_lgs_sample.rf", "v8_multilevel.rf"},
 		{"rfile", "cat", "v8_lgs_sample.rf"},
 		{"rfile", "diff", "v8_multilevel.rf", "v8_lgs_sample.rf"},
+		{"rfile", "splits", "-n", "3", "v8_multilevel.rf"},
+		{"rfile", "extents", "--at", "row_00100", "v8_multilevel.rf"},
+		{"rfile", "sums", "v8_lgs_sample.rf"},
+		{"rfile", "verify", "."},
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
 		at := &cancelAfter{at: 3, cancel: cancel}

@@ -50,10 +50,7 @@ func (c *choice) Set(s string) error {
 
 // complete tells shells the values.
 func (c *choice) complete(cmd *cobra.Command, flag string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(c.from, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag was not registered first
-	}
+	completeFlag(cmd, flag, cobra.FixedCompletions(c.from, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // grid is a table to print.

@@ -20,6 +20,7 @@ type output struct {
 	name      string
 	temp      string
 	force     bool
+	shared    bool // dir is somebody else's to close
 	file      vfs.File
 	published bool
 }
@@ -31,6 +32,9 @@ func (e *env) create(path string, force bool, inputs ...string) (*output, error)
 		if in != "" && (in == path || vfs.SamePath(in, path)) {
 			return nil, usagef("output %s is also an input", printable(path))
 		}
+	}
+	if path == "-" {
+		return nil, usagef("an RFile is not written to standard output: give OUT a name, ./- if it has to be this one")
 	}
 	dir, name, err := e.files.split(path)
 	if err != nil {
@@ -72,15 +76,18 @@ func (o *output) checkFree() error {
 
 // commit makes the file durable and gives it its name.
 func (o *output) commit() error {
-	if err := o.file.Sync(); err != nil {
-		return err
-	}
-	err := o.file.Close()
-	o.file = nil
-	if err != nil {
+	if err := o.complete(); err != nil {
 		return err
 	}
 	return o.publishSynced()
+}
+
+// complete makes the file durable and closes it.
+func (o *output) complete() error {
+	if err := o.file.Sync(); err != nil {
+		return err
+	}
+	return o.handOver().Close()
 }
 
 // handOver gives the open file to who will sync and close it; publishSynced follows in place of commit.
@@ -95,20 +102,28 @@ func (o *output) publishSynced() error {
 	if err := o.publish(); err != nil {
 		return err
 	}
-	o.published = true
 	return o.dir.SyncDir(".")
 }
 
 // publish gives the file its name. Without --force that must not replace a file that came into being meanwhile, which
 // a link refuses to do; where the file system has no links, looking first must do.
 func (o *output) publish() error {
+	err := o.rename()
+	o.published = err == nil
+	return err
+}
+
+func (o *output) rename() error {
 	if o.force {
 		return o.dir.Rename(o.temp, o.name)
 	}
 	err := o.dir.Link(o.temp, o.dir, o.name)
 	switch {
 	case err == nil:
-		return o.dir.Remove(o.temp)
+		if err := o.dir.Remove(o.temp); err != nil {
+			return errors.Join(err, o.dir.Remove(o.name))
+		}
+		return nil
 	case errors.Is(err, fs.ErrExist):
 		return usagef("output %s came into being meanwhile, --force replaces it", o.path)
 	case errors.Is(err, syscall.ENOTSUP), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSYS):
@@ -118,6 +133,12 @@ func (o *output) publish() error {
 		return o.dir.Rename(o.temp, o.name)
 	}
 	return err
+}
+
+// withdraw takes a published file away again.
+func (o *output) withdraw() error {
+	o.published = false
+	return o.dir.Remove(o.name)
 }
 
 // end closes what is open and, unless the output was published, removes it. err is how the command ended; it comes back
@@ -131,6 +152,9 @@ func (o *output) end(err error) error {
 		if e := o.dir.Remove(o.temp); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
+	}
+	if o.shared {
+		return err
 	}
 	err = errors.Join(err, vfs.Close(o.dir))
 	if errors.Is(err, context.Canceled) {

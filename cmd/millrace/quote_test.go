@@ -123,6 +123,12 @@ func TestOutputIsQuoted(t *testing.T) {
 		{"create", "-i", "bad.ndjson", "x.rf"}, {"create", "-i", "bad2.ndjson", "x.rf"}, {"create", "c" + name},
 		{"convert", "o" + name, name}, {"convert", name, name}, {"convert", "--groups", nasty, "x.rf", name}, {"convert", "--codec", nasty, "x.rf", name},
 		{"compact", "p" + name, name}, {"compact", "--iter", nasty, "x.rf", name}, {nasty}, {"cat", "--" + nasty, name}, {"cat", "-\x1b", name},
+		{"info", name, "o" + name}, {"splits", "-n", "1", name}, {"splits", "-n", "1", "--format", "markdown", name}, {"split", "--at", `\x1b[31m`, "d" + name, name},
+		{"split", "--at", nasty, "--at", "a" + nasty, "--format", "json", "e" + name, name}, {"split", "--at", "a", nasty + "/x", name},
+		{"split", "--at", "a", "d" + name, name}, {"split", "--at", "a", "--load-plan", nasty + "/x", "f" + name, name}, {"split", "--splits", name, "x", name},
+		{"extents", "--at", nasty, name, nasty}, {"extents", "--format", "csv", name}, {"extents", "--extent", nasty + ",", "--expect-within", name},
+		{"extents", "--load-plan", nasty, name, "a.rf"}, {"extents", "--load-plan", "p", nasty}, {"sums", name}, {"sums", "--format", "json", nasty},
+		{"verify", "."}, {"verify", "--format", "json", "d" + name, nasty}, {"convert", "--sampler", nasty, "x.rf", name}, {"convert", "--bloom", nasty, "x.rf", name},
 	} {
 		s.stdin = strings.NewReader("")
 		if command[0] == "diff" {

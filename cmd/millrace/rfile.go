@@ -19,7 +19,8 @@ All versions that Accumulo ever wrote are read; what is written is version 8 in 
 release of Accumulo reads, with checksums of its own that other readers pass over.
 
 Rows and families are given and printed as text: printable ASCII as it is, other bytes as \xNN, a backslash as \\.`[1:],
-		newInfo(e), newCat(e), newVerify(e), newDiff(e), newCreate(e), newCompact(e), newConvert(e))
+		newInfo(e), newCat(e), newVerify(e), newDiff(e), newCreate(e), newCompact(e), newConvert(e), newSplit(e),
+		newSplits(e), newExtents(e), newSums(e))
 }
 
 // openRFile opens a file that an argument names.

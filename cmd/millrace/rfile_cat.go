@@ -46,6 +46,7 @@ $ millrace rfile cat --format ndjson --limit 1 v8_cf1000.rf
 		return e.cat(cmd.Context(), args[0], o)
 	})
 	o.format.register(c, formatText, formatNDJSON)
+	completeRFiles(c)
 	o.order = choice{from: []string{"key", "file"}}
 	flags := c.Flags()
 	flags.VarP(&o.begin, "begin", "b", "first row, inclusive")
@@ -58,6 +59,8 @@ $ millrace rfile cat --format ndjson --limit 1 v8_cf1000.rf
 	flags.BoolVar(&o.sample, "sample", false, "print the sample groups instead of the groups")
 	flags.Var(&o.order, "order", "key: merged over groups; file: group after group (default key for text, file for ndjson)")
 	o.order.complete(c, "order")
+	completeFlag(c, "group", e.groupNames)
+	completeFlag(c, "columns", e.familyNames)
 	return c
 }
 

@@ -36,10 +36,11 @@ tables. Without class, the name is that of the class. Classes:
 
 ` + wrapped(iter.Names()) + `
 
-Without flags, codec and locality groups are those of the last file, the newest. Sample groups and named blocks beside
-the index, such as a Bloom filter, are not carried over; the output says which.`,
+Without flags, codec and locality groups are those of the last file, the newest, and samples and Bloom filter are made
+anew by the configuration that it has them by. What of any file is not carried over, the output says.`,
 		memory: `of each input the index root, the checksums (16 bytes a block), and of each group one data block, one index block
-a level and a batch of keys; of OUT one block and at most 10 MiB of index. Iterators come on top.`,
+a level and a batch of keys; of OUT one block and at most 10 MiB of index, with a sampler 10 MB, with a Bloom filter
+its bits. Iterators come on top.`,
 		exits: []int{3, 6},
 		examples: `
 $ millrace rfile compact out.rf v8_bloom.rf v8_multilevel.rf
@@ -59,13 +60,16 @@ out2.rf: 72 entries in 966 bytes, codec lz4, …
 		return e.compact(cmd.Context(), args[0], args[1:], o)
 	})
 	o.format.register(c, formatText, formatJSON)
+	completeRFiles(c)
 	flags := c.Flags()
 	flags.BoolVar(&o.full, "full", false, "there is no older data: drop delete markers too")
 	flags.IntVar(&o.versions, "versions", o.versions, "how many versions of a cell to keep; 0 keeps all")
 	flags.StringArrayVar(&o.iterators, "iter", nil, "`SETTING` of an iterator, as above; may be given several times")
 	flags.Var(&o.merge, "merge", "how the merge decides, old (pop and push) or new (top stays while it wins); the output is the same")
 	o.merge.complete(c, "merge")
+	completeFlag(c, "iter", iteratorNames)
 	o.writer.register(c, "", "the last IN")
+	o.writer.registerForce(c)
 	return c
 }
 
@@ -138,7 +142,9 @@ func (e *env) compact(ctx context.Context, path string, inputs []string, o compa
 	if err := c.openInputs(e); err != nil {
 		return err
 	}
-	c.adopt(&o.writer)
+	if err := c.adopt(&o.writer); err != nil {
+		return err
+	}
 	layout, writerOptions, err := o.writer.layout(e, c.newest())
 	if err != nil {
 		return err

@@ -23,12 +23,13 @@ Writes the entries of IN to OUT, all of them: delete markers, what they hide, al
 order. Codec, block sizes, container, checksums and locality groups are those that the flags say; without a flag, codec
 and groups are those of IN, and everything else has its default. Files of any RFile version become version 8.
 
-Sample groups and named blocks beside the index, such as a Bloom filter, are not carried over; the output says which.`,
+Samples and Bloom filter are made anew, by the configuration that IN has them by, or another with --sampler and --bloom.
+What cannot be made, as of a sampler of one's own, and other named blocks are not carried over; the output says which.`,
 		memory: `of IN the index root, the checksums (16 bytes a block), and of each group one data block, one index block a level
-and a batch of keys; of OUT one block and at most 10 MiB of index.`,
+and a batch of keys; of OUT one block and at most 10 MiB of index, with a sampler 10 MB, with a Bloom filter its bits.`,
 		exits: []int{3, 6},
 		examples: `
-$ millrace rfile convert --codec zstd out.rf v8_lgs_sample.rf
+$ millrace rfile convert --codec zstd --sampler none out.rf v8_lgs_sample.rf
 out.rf: 3,100 entries, including 379 delete markers, in 47,429 bytes, codec zstd, …
   not carried over: sample groups
 
@@ -40,7 +41,9 @@ out2.rf: 800 entries, including 98 delete markers, in 36,673 bytes, codec none, 
 		return e.convert(cmd.Context(), args[0], args[1], o)
 	})
 	o.format.register(c, formatText, formatJSON)
+	completeRFiles(c)
 	o.writer.register(c, "", "IN")
+	o.writer.registerForce(c)
 	return c
 }
 
@@ -66,7 +69,9 @@ func (e *env) convert(ctx context.Context, path, input string, o convertOptions)
 	if err := c.openInputs(e); err != nil {
 		return err
 	}
-	c.adopt(&o.writer)
+	if err := c.adopt(&o.writer); err != nil {
+		return err
+	}
 	layout, writerOptions, err := o.writer.layout(e, c.newest())
 	if err != nil {
 		return err

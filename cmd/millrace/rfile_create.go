@@ -34,7 +34,8 @@ empty, or false. "cat --format ndjson" prints this form; the field g that it add
 
 A line that is no entry counts as damaged data: it is reported with its number, and nothing is written. Entries beyond
 the memory go to temporary files in a hidden directory beside OUT, which is removed.`,
-		memory: `--memory and some 12M for the program itself, whatever the number of entries. A line may take an eighth of
+		memory: `--memory and some 12M for the program itself, whatever the number of entries; with --sampler 10 MB, with --bloom
+the bits of the filter. A line may take an eighth of
 --memory.`,
 		exits:   []int{3, 6},
 		meaning: map[int]string{3: "data is damaged, or a line is no entry"},
@@ -50,7 +51,9 @@ out2.rf: 3,100 entries, including 379 delete markers, in 46,573 bytes, codec gz,
 		return e.createFile(cmd.Context(), args[0], o)
 	})
 	o.format.register(c, formatText, formatJSON)
+	completeRFiles(c)
 	o.writer.register(c, "gz", "")
+	o.writer.registerForce(c)
 	c.Flags().StringVarP(&o.input, "input", "i", o.input, "`FILE` to read entries from; - is standard input")
 	c.Flags().Var(&o.memory, "memory", "memory to sort in")
 	return c

@@ -43,6 +43,7 @@ millrace rfile diff: v8_cf1000.rf and v8_cf1002.rf do not hold the same entries`
 		return e.diff(cmd.Context(), args[0], args[1], o)
 	})
 	o.format.register(c, formatText, formatJSON)
+	completeRFiles(c)
 	c.Flags().Int64Var(&o.limit, "limit", o.limit, "how many differences to print at most; all are counted")
 	c.Flags().BoolVarP(&o.brief, "brief", "q", false, "stop at the first difference")
 	c.Flags().BoolVar(&o.keys, "keys", false, "compare and print keys only, not values")

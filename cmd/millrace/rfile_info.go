@@ -19,7 +19,8 @@ Describes RFiles from their indexes alone, so that the largest file takes millis
 groups with their families, entries, blocks and first and last keys, sizes raw and stored, histograms of the blocks,
 sample groups and named blocks. Damage to data blocks is not noticed; "verify" looks for that.
 
-A file that cannot be read is reported, and the others are described all the same.`,
+Several files are a table, a line each and a last one of totals; --histogram describes each in full as it does one. A
+file that cannot be read is reported, and the others are described all the same.`,
 		memory: "of one file at a time the index root, the checksums (16 bytes a block), and one index block a level.",
 		exits:  []int{3, 6},
 		examples: `
@@ -42,24 +43,39 @@ v8_none.rf
     entries of a block
             64 to below 128               9 ########################################
 
+$ millrace rfile info v8_none.rf v8_lgs_sample.rf
+file              rfile  bcfile  codec  sums   groups  entries  blocks  raw_bytes  stored_bytes  ratio  file_bytes  first_row  last_row
+v8_none.rf            8  3.0     none   false       1      800       9     36,108        36,108   1.00      36,673  row_00000  row_00160_98d503ca
+v8_lgs_sample.rf      8  3.0     gz     false       4    3,100      50     95,828        55,475   1.73      70,536  row_00000  row_00300
+2 files                                             5    3,900      59    131,936        91,583   1.44     107,209
+
 $ millrace rfile info --format csv v8_none.rf v8_zstd.rf
 file,rfile,bcfile,codec,sums,group,entries,data_blocks,index_levels,raw_bytes,stored_bytes,file_bytes
 v8_none.rf,8,3.0,none,false,,800,9,0,36108,36108,36673
 v8_zstd.rf,8,3.0,zstd,false,,2500,3,0,532027,59703,60013`[1:],
 	}
 	var f format
-	families := 5
+	o := infoOptions{families: 5}
 	c := newCommand(m, args(1, -1, "at least one file"), func(cmd *cobra.Command, args []string) error {
-		return e.info(cmd.Context(), args, f, families)
+		o.table = len(args) > 1 && !o.histogram
+		return e.info(cmd.Context(), args, f, o)
 	})
 	f.register(c, formatText, formatJSON, formatNDJSON, formatCSV, formatMarkdown)
-	c.Flags().IntVar(&families, "families", families, "how many families of a group to list as text, those with most entries; 0 lists all")
+	completeRFiles(c)
+	c.Flags().BoolVar(&o.histogram, "histogram", false, "as text, describe each of several files in full")
+	c.Flags().IntVar(&o.families, "families", o.families, "how many families of a group to list as text, those with most entries; 0 lists all")
 	return c
 }
 
-func (e *env) info(ctx context.Context, paths []string, f format, families int) error {
-	if families < 0 {
-		return usagef("--families is %d, not at least 0", families)
+type infoOptions struct {
+	families  int
+	histogram bool
+	table     bool // text is a table
+}
+
+func (e *env) info(ctx context.Context, paths []string, f format, o infoOptions) error {
+	if o.families < 0 {
+		return usagef("--families is %d, not at least 0", o.families)
 	}
 	var infos []*fileInfo
 	var bad failures
@@ -74,8 +90,8 @@ func (e *env) info(ctx context.Context, paths []string, f format, families int) 
 		}
 		infos = append(infos, info)
 		switch {
-		case f.is(formatText):
-			err = e.printInfo(info, i > 0, families)
+		case f.is(formatText) && !o.table:
+			err = e.printInfo(info, i > 0, o.families)
 		case f.is(formatNDJSON):
 			err = e.writeLine(info.document())
 		default:
@@ -85,12 +101,14 @@ func (e *env) info(ctx context.Context, paths []string, f format, families int) 
 			return bad.orElse(err)
 		}
 	}
-	return bad.orElse(e.finishInfo(infos, f))
+	return bad.orElse(e.finishInfo(infos, f, o))
 }
 
 // finishInfo prints what can only be printed as a whole.
-func (e *env) finishInfo(infos []*fileInfo, f format) error {
+func (e *env) finishInfo(infos []*fileInfo, f format, o infoOptions) error {
 	switch {
+	case f.is(formatText) && o.table:
+		return e.printInfoTable(infos, f)
 	case f.is(formatText), f.is(formatNDJSON):
 		return nil
 	case f.is(formatJSON):

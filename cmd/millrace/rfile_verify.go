@@ -11,17 +11,19 @@ const verifySchema = "millrace.rfile.verify/1"
 
 func newVerify(e *env) *cobra.Command {
 	m := manual{
-		use:   "verify [flags] FILE...",
+		use:   "verify [flags] FILE|DIR...",
 		short: "look for damage",
 		long: `
 Reads whole files and says whether they can be trusted.
 
 Files that this program wrote carry checksums of every byte: any damage to them is found. Files from elsewhere have at
-most what their codec offers. In all files the container, the named blocks and the whole index are checked. --deep
+most what their codec offers, unless "sums" has put a sidecar beside them: NAME.sums for NAME.rf. In all files the container, the named blocks and the whole index are checked. --deep
 decodes every entry besides, samples included, holds order, counts, first keys and index against each other, and prints
 the SHA-256 of the entries, which is the same for the same entries in any codec, block size and grouping.
 
-A damaged file is reported with the place, and the others are checked all the same. Nothing is changed.`,
+Of a directory all files *.rf below it are verified, sorted by name; hidden names and links are passed over. A damaged
+file is reported with the place, and the others are checked all the same; of several files a summary comes last. Nothing
+is changed.`,
 		memory: `of one file at a time the index root, the checksums (16 bytes a block), and of each group one data block, one
 index block a level and a batch of keys.`,
 		exits: []int{3, 6},
@@ -29,6 +31,7 @@ index block a level and a batch of keys.`,
 $ millrace rfile verify v8_none.rf v8_zstd.rf
 v8_none.rf: ok, 800 entries in 1 group, no checksums: only container and index were checked, --deep decodes the data
 v8_zstd.rf: ok, 2,500 entries in 1 group, no checksums: only container and index were checked, --deep decodes the data
+2 files: 2 ok, 0 damaged, 0 not verified; 3,300 entries in 96,686 bytes
 
 $ millrace rfile verify --deep v8_edge.rf
 v8_edge.rf: ok, 127 entries in 1 group, no checksums, every entry decoded
@@ -40,42 +43,84 @@ v8_edge.rf: ok, 127 entries in 1 group, no checksums, every entry decoded
 		return e.verify(cmd.Context(), args, f, deep)
 	})
 	f.register(c, formatText, formatJSON, formatNDJSON, formatCSV, formatMarkdown)
+	completeRFiles(c)
 	c.Flags().BoolVar(&deep, "deep", false, "decode every entry and hold it against index and counts")
 	return c
 }
 
 func (e *env) verify(ctx context.Context, paths []string, f format, deep bool) error {
+	targets := e.targetsOf(paths)
+	m := meter{passes: 1}
+	if deep {
+		m.passes = 2
+	}
+	total := int64(0)
+	for _, t := range targets {
+		total += t.bytes * m.passes
+	}
+	m.p = e.progress("verify "+counted(int64(len(targets)), "file", "files"), unitBytes, total)
+	defer m.p.end()
 	var verdicts []*verdict
 	var bad failures
-	for _, path := range paths {
-		v, err := e.judge(ctx, path, deep)
+	for _, t := range targets {
+		m.bytes = t.bytes
+		v, err := e.judge(ctx, t, deep, m)
 		if errors.Is(err, context.Canceled) {
 			return err
 		}
 		if err != nil {
 			bad.add(err)
-			v.OK, v.Error = false, newErrorDocument(printable(path), err)
+			v.OK, v.Error = false, newErrorDocument(printable(t.path), err)
 		}
+		m.base += t.bytes * m.passes
+		m.p.set(m.base)
 		verdicts = append(verdicts, v)
-		switch {
-		case f.is(formatText):
-			err = e.printVerdict(v)
-		case f.is(formatNDJSON):
-			err = e.writeLine(v)
-		default:
-			err = nil
-		}
-		if err != nil {
+		if err := e.tellVerdict(v, f); err != nil {
 			return bad.orElse(err)
 		}
 	}
+	m.p.end()
 	return bad.orElse(e.finishVerdicts(verdicts, f))
+}
+
+// tellVerdict prints a verdict at once where it can stand alone.
+func (e *env) tellVerdict(v *verdict, f format) (err error) {
+	switch {
+	case f.is(formatText):
+		err = e.printVerdict(v)
+	case f.is(formatNDJSON):
+		err = e.writeLine(v)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.out.Flush()
+}
+
+// meter turns what is done of one file into a progress over all.
+type meter struct {
+	p      *progress
+	passes int64 // over a file, of the same weight
+	base   int64 // bytes of the files before, times passes
+	bytes  int64 // of the file
+}
+
+// read says how many bytes of the file were read in the first pass.
+func (m meter) read(n int64) { m.p.set(m.base + min(n, m.bytes)) }
+
+// decoded says how much of the second pass is done.
+func (m meter) decoded(n, of int64) {
+	m.p.set(m.base + m.bytes + int64(float64(m.bytes)*min(float64(n)/float64(max(of, 1)), 1)))
 }
 
 // finishVerdicts prints what can only be printed as a whole.
 func (e *env) finishVerdicts(verdicts []*verdict, f format) error {
 	switch {
-	case f.is(formatText), f.is(formatNDJSON):
+	case f.is(formatText):
+		return e.printTally(verdicts)
+	case f.is(formatNDJSON):
 		return nil
 	case f.is(formatJSON):
 		var docs []any

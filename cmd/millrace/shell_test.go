@@ -165,4 +165,6 @@ func (w wrappedFiles) split(path string) (vfs.FS, string, error) {
 	return w.fs(dir), name, nil
 }
 
+func (w wrappedFiles) stat(path string) (vfs.Info, error) { return vfs.StatPath(path) }
+
 func removeFile(name string) error { return os.Remove(name) }

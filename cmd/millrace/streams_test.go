@@ -57,12 +57,33 @@ func TestReaderGone(t *testing.T) {
 	f(0, 100000, "rfile", "cat", "--format", "ndjson", "v8_multilevel.rf")
 	f(0, 10, "rfile", "info", "v8_multilevel.rf")
 	f(0, 0, "rfile", "diff", "v8_edge.rf", "v8_edge.rf")
+	f(0, 0, "rfile", "splits", "-n", "3", "v8_multilevel.rf")
+	f(0, 0, "rfile", "extents", "v8_multilevel.rf")
+	f(0, 0, "rfile", "split", "--at", "r", "out", "v8_edge.rf")
+	f(0, 0, "rfile", "verify", "--deep", "v8_edge.rf", "v8_multilevel.rf")
 	f(0, 0, "--help")
 	f(0, 0, "version")
 	f(0, 0, "rfile", "convert", "out.rf", "v8_edge.rf")
 	f(3, 0, "rfile", "verify", "bad.rf", "v8_edge.rf")
 	if s.ok("rfile", "verify", "out.rf") == "" {
 		t.Error("the output is missing")
+	}
+}
+
+// TestDash gives - where an RFile cannot come from or go to.
+func TestDash(t *testing.T) {
+	s := newShell(t, "v8_edge.rf")
+	for _, command := range []string{"cat -", "info -", "verify -", "diff - v8_edge.rf", "convert out.rf -", "compact out.rf v8_edge.rf -", "sums -",
+		"splits -n 1 -", "extents -", "split --at a out -", "convert --groups-like - out.rf v8_edge.rf"} {
+		s.fails(2, "an RFile is not read from standard input", append([]string{"rfile"}, strings.Fields(command)...)...)
+	}
+	for _, command := range []string{"create -", "convert - v8_edge.rf", "compact --force - v8_edge.rf"} {
+		s.fails(2, "an RFile is not written to standard output", append([]string{"rfile"}, strings.Fields(command)...)...)
+	}
+	s.ok("rfile", "convert", "./-", "v8_edge.rf")
+	s.ok("rfile", "verify", "./-")
+	if got := s.names(); len(got) != 2 {
+		t.Errorf("there is %q", got)
 	}
 }
 

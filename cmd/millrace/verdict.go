@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dustin/go-humanize"
+
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
@@ -22,7 +24,8 @@ type verdict struct {
 	RFileVersion  int            `json:"rfile_version,omitempty"`
 	BCFileVersion []int          `json:"bcfile_version,omitempty"` // major, minor
 	Codec         string         `json:"codec,omitempty"`
-	Sums          *bool          `json:"sums,omitempty"` // whether the file carries checksums
+	Sums          *bool          `json:"sums,omitempty"`    // whether there are checksums of the file
+	Sidecar       string         `json:"sidecar,omitempty"` // the file that has them, if it is not this one
 	Entries       *int64         `json:"entries,omitempty"`
 	SHA256        string         `json:"sha256,omitempty"` // of all entries in key order, groups merged; deep only
 	Groups        []groupVerdict `json:"groups,omitzero"`
@@ -41,19 +44,25 @@ type groupVerdict struct {
 }
 
 // judge checks a file. The verdict holds what was found until an error.
-func (e *env) judge(ctx context.Context, path string, deep bool) (v *verdict, err error) {
-	v = &verdict{File: path, Deep: deep}
-	f, err := e.open(path)
+func (e *env) judge(ctx context.Context, t target, deep bool, m meter) (v *verdict, err error) {
+	v = &verdict{File: t.path, Deep: deep}
+	if t.err != nil {
+		return v, t.err
+	}
+	f, err := e.open(t.path)
 	if err != nil {
 		return v, err
 	}
-	if bytes, err := f.Size(); err == nil {
-		v.Bytes = &bytes
-	}
-	if err := e.judgeContainer(ctx, path, f, v); err != nil {
+	bytes, err := f.Size()
+	if err != nil {
 		return v, errors.Join(err, f.Close())
 	}
-	r, err := rfile.Open(f, rfile.ReaderOptions{})
+	v.Bytes = &bytes
+	sidecar, err := e.judgeContainer(ctx, f, v, m)
+	if err != nil {
+		return v, errors.Join(err, f.Close())
+	}
+	r, err := rfile.Open(f, rfile.ReaderOptions{Sidecar: sidecar})
 	if err != nil {
 		return v, err
 	}
@@ -63,21 +72,27 @@ func (e *env) judge(ctx context.Context, path string, deep bool) (v *verdict, er
 		return v, err
 	}
 	if deep {
-		err = e.judgeEntries(ctx, path, r, v)
+		err = v.judgeEntries(ctx, r, m)
 	}
 	v.OK = err == nil
 	return v, err
 }
 
-// judgeContainer reads the whole file once and compares its checksums.
-func (e *env) judgeContainer(ctx context.Context, path string, f vfs.File, v *verdict) error {
-	p := e.progress("read "+path, unitBytes, *v.Bytes)
-	defer p.end()
-	report, err := bcfile.Verify(ctx, f, p.set)
-	if err == nil {
-		v.Sums = &report.HasSums
+// judgeContainer reads the whole file once and compares its checksums, those beside it if it carries none.
+func (e *env) judgeContainer(ctx context.Context, f vfs.File, v *verdict, m meter) (*bcfile.Sums, error) {
+	sidecar, err := e.sidecar(v.File, *v.Bytes)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	report, err := bcfile.VerifyWith(ctx, f, bcfile.ReaderOptions{Sidecar: sidecar}, m.read)
+	if err != nil {
+		return nil, err
+	}
+	v.Sums = &report.HasSums
+	if sidecar != nil && report.FileID == sidecar.FileID() {
+		v.Sidecar = sidecarOf(v.File)
+	}
+	return sidecar, nil
 }
 
 // judgeIndexes walks the indexes of all groups.
@@ -98,15 +113,13 @@ func (v *verdict) judgeIndexes(ctx context.Context, r *rfile.Reader) error {
 	return err
 }
 
-// judgeEntries decodes everything.
-func (e *env) judgeEntries(ctx context.Context, path string, r *rfile.Reader, v *verdict) error {
-	passes := int64(1)
+// judgeEntries decodes everything, twice if there are several groups.
+func (v *verdict) judgeEntries(ctx context.Context, r *rfile.Reader, m meter) error {
+	total := *v.Entries
 	if len(r.Groups()) > 1 {
-		passes = 2
+		total *= 2
 	}
-	p := e.progress("decode "+path, "entries", *v.Entries*passes)
-	defer p.end()
-	reports, err := r.Verify(ctx, p.set)
+	reports, err := r.Verify(ctx, func(n int64) { m.decoded(n, total) })
 	if err != nil {
 		return err
 	}
@@ -117,13 +130,13 @@ func (e *env) judgeEntries(ctx context.Context, path string, r *rfile.Reader, v 
 		v.SHA256 = reports[0].SHA256
 		return nil
 	}
-	v.SHA256, err = mergedDigest(ctx, r, p)
+	v.SHA256, err = mergedDigest(ctx, r, func(n int64) { m.decoded(*v.Entries+n, total) })
 	return err
 }
 
 // mergedDigest is the digest of a file's entries in key order over all groups.
-func mergedDigest(ctx context.Context, r *rfile.Reader, p *progress) (sum string, err error) {
-	digest := rfile.NewDigest()
+func mergedDigest(ctx context.Context, r *rfile.Reader, progress func(entries int64)) (sum string, err error) {
+	digest, seen := rfile.NewDigest(), int64(0)
 	s, err := openScan(ctx, r, r.Groups(), tablet.Range{}, tablet.Families{})
 	if err != nil {
 		return "", err
@@ -131,7 +144,8 @@ func mergedDigest(ctx context.Context, r *rfile.Reader, p *progress) (sum string
 	defer func() { err = errors.Join(err, s.close()) }()
 	err = s.each(ctx, func(b *tablet.Batch, run iter.Run) error {
 		digest.AddRun(b, int(run.Lo), int(run.Hi))
-		p.add(int64(run.Len()))
+		seen += int64(run.Len())
+		progress(seen)
 		return nil
 	})
 	return digest.Hex(), err
@@ -147,6 +161,8 @@ func (e *env) printVerdict(v *verdict) error {
 		if v.Deep {
 			fmt.Fprintf(&b, "  sha256 %s\n", v.SHA256)
 		}
+	case v.Error.Offset != nil && v.Error.File == sidecarOf(printable(v.File)):
+		fmt.Fprintf(&b, "%s: DAMAGED beside it, %s at offset %d: %s\n", printable(v.File), v.Error.File, *v.Error.Offset, v.Error.What)
 	case v.Error.Offset != nil:
 		fmt.Fprintf(&b, "%s: DAMAGED at offset %d: %s\n", printable(v.File), *v.Error.Offset, v.Error.What)
 	default:
@@ -156,13 +172,44 @@ func (e *env) printVerdict(v *verdict) error {
 	return err
 }
 
+// printTally sums the verdicts on several files up.
+func (e *env) printTally(verdicts []*verdict) error {
+	if len(verdicts) < 2 {
+		return nil
+	}
+	var ok, damaged, other, entries, size int64
+	for _, v := range verdicts {
+		switch {
+		case v.Error == nil:
+			ok++
+		case v.Error.Offset != nil:
+			damaged++
+		default:
+			other++
+		}
+		if v.Entries != nil {
+			entries += *v.Entries
+		}
+		if v.Bytes != nil {
+			size += *v.Bytes
+		}
+	}
+	_, err := fmt.Fprintf(e.out, "%s files: %s ok, %s damaged, %s not verified; %s in %s bytes\n", humanize.Comma(int64(len(verdicts))),
+		humanize.Comma(ok), humanize.Comma(damaged), humanize.Comma(other), counted(entries, "entry", "entries"), humanize.Comma(size))
+	return err
+}
+
 // assurance says what an ok is worth.
 func (v *verdict) assurance() string {
+	matches := "every byte matches its checksum"
+	if v.Sidecar != "" {
+		matches += " in " + printable(v.Sidecar)
+	}
 	switch {
 	case *v.Sums && v.Deep:
-		return "every byte matches its checksum, every entry decoded"
+		return matches + ", every entry decoded"
 	case *v.Sums:
-		return "every byte matches its checksum"
+		return matches
 	case v.Deep:
 		return "no checksums, every entry decoded"
 	}

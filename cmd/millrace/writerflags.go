@@ -24,6 +24,8 @@ type writerFlags struct {
 	groups            groupingFlag
 	groupsLike        string
 	families          familyList
+	sampler           samplerFlag
+	bloom             bloomFlag
 	force             bool
 }
 
@@ -32,10 +34,11 @@ type writerFlags struct {
 func (w *writerFlags) register(c *cobra.Command, codec, like string) {
 	w.block, w.indexBlock, w.codec = rfile.DefaultBlockBytes, rfile.DefaultIndexBlockBytes, codec
 	f := c.Flags()
-	note, groups := "", ""
+	note, groups, extra := "", "", ""
 	if like != "" {
 		note = " (default that of " + like + ", gz where it cannot be written)"
 		groups = " (default those of " + like + ")"
+		extra = " (default as in " + like + ")"
 	}
 	f.StringVar(&w.codec, "codec", codec, strings.Join(bcfile.Codecs(), ", ")+note)
 	f.IntVar(&w.level, "level", 0, "effort of the codec: gz 1 to 9, zstd 1 to 22, others 1 and up; 0 is the codec's default")
@@ -46,11 +49,18 @@ func (w *writerFlags) register(c *cobra.Command, codec, like string) {
 	f.Var(&w.groups, "groups", "locality groups; what they do not name goes into the default group"+groups)
 	f.StringVar(&w.groupsLike, "groups-like", "", "take the locality groups of this `FILE`")
 	f.Var(&w.families, "family-order", "order in which a group lists its families; others follow in byte order")
-	f.BoolVar(&w.force, "force", false, "replace OUT if it exists")
-	err := c.RegisterFlagCompletionFunc("codec", cobra.FixedCompletions(bcfile.Codecs(), cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag was not registered first
-	}
+	f.Var(&w.sampler, "sampler", "make a sample of each group, `CLASS[,option=value...]`, as RowSampler,hasher=murmur3_32,modulus=101; none makes none"+extra)
+	f.Var(&w.bloom, "bloom", "make a Bloom filter, `FUNCTOR[,keys=N][,error=RATE]`, as RowFunctor; none makes none"+extra)
+	completeFlag(c, "codec", cobra.FixedCompletions(bcfile.Codecs(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "bcfile", cobra.FixedCompletions([]string{"1", "3"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "groups-like", rfilesOnly)
+	completeFlag(c, "sampler", classes(append([]string{"none"}, samplerClasses...)))
+	completeFlag(c, "bloom", classes(append([]string{"none"}, bloomFunctors...)))
+}
+
+// registerForce adds the flag of commands that write one file.
+func (w *writerFlags) registerForce(c *cobra.Command) {
+	c.Flags().BoolVar(&w.force, "force", false, "replace OUT if it exists")
 }
 
 // check looks at what can be known to be wrong before any file is opened.
@@ -72,6 +82,9 @@ func (w *writerFlags) check() error {
 	if len(w.groups.named) > 0 && w.groupsLike != "" {
 		return usagef("--groups and --groups-like exclude each other")
 	}
+	if err := (rfile.WriterOptions{Sampler: w.sampler.value, Bloom: w.bloom.value}).Validate(); err != nil {
+		return err
+	}
 	if c := w.codec; c != "" {
 		comp, err := bcfile.NewCompressor(c, w.level)
 		if err != nil {
@@ -85,7 +98,7 @@ func (w *writerFlags) check() error {
 // options are the writer's.
 func (w *writerFlags) options() rfile.WriterOptions {
 	return rfile.WriterOptions{Codec: w.codec, Level: w.level, BlockBytes: int(w.block), IndexBlockBytes: int(w.indexBlock),
-		BCFile: w.bcfile, NoSums: w.noSums, FamilyOrder: w.families}
+		BCFile: w.bcfile, NoSums: w.noSums, FamilyOrder: w.families, Sampler: w.sampler.value, Bloom: w.bloom.value}
 }
 
 // layout is the grouping asked for, with the options that belong to it. like is the file whose grouping is taken when
