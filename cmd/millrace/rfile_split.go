@@ -25,7 +25,7 @@ func newSplit(e *env) *cobra.Command {
 Divides a file at split rows into one RFile for each tablet: the rows up to and with a split row, as tablets of Accumulo.
 Every entry goes into exactly one of them, delete markers and all versions included. The rows come from --at, from
 --splits, or with --size from the index of IN, as "rfile splits --size" proposes them: each output then has that many
-bytes at most, about, unless one row has more.
+bytes at most, about, unless one row has more; a Bloom filter is as large in each of them as in IN.
 
 The files are named after the number of their tablet: 0001.rf, 0002.rf and so on. A tablet of which IN has no rows gets
 no file; the output says which. OUTDIR must be empty, or is made. All files appear in it at once when all are complete:
