@@ -136,7 +136,11 @@ func TestFlippedBits(t *testing.T) {
 func TestDamagedBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	for name, b := range smallGolden(t, 80000) {
-		for range 60 {
+		rounds := 60
+		if testing.Short() {
+			rounds = 15
+		}
+		for range rounds {
 			damaged := bytes.Clone(b)
 			at := rng.IntN(len(b))
 			n := min(1+rng.IntN(16), len(b)-at)

@@ -47,12 +47,17 @@ func (y *tally) try(what string, file []byte, original string) (refused bool) {
 		os.Exit(2)
 	})
 	err := y.probe(file, original)
+	took, used := time.Since(start), allocated()-before
+	for again := 0; took > maxHang && again < 3; again++ { // another process may have had the processor
+		start = time.Now()
+		err = y.probe(file, original)
+		took = min(took, time.Since(start))
+	}
 	watch.Stop()
-	if took := time.Since(start); took > maxHang {
+	if took > maxHang {
 		y.hangs++
 		y.t.Errorf("%s: took %v", what, took)
 	}
-	used := allocated() - before
 	y.maxAlloc = max(y.maxAlloc, used)
 	if bound := uint64(2*(len(file)+testBlockLimit) + 64<<20); used > bound {
 		y.t.Errorf("%s: allocated %d bytes, bound %d", what, used, bound)
