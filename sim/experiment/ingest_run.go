@@ -156,27 +156,27 @@ func (r *ingestRun) takeStock(ctx context.Context) error {
 	return nil
 }
 
-// settled waits until compactions that were under way are over, so that the files that merges are compared on stand
-// still.
+// settled waits until no job is running or wished for, so that the files that merges are compared on stand still. A
+// tablet plans anew in the moment a job ends, so two looks without a job between them are enough.
 func (r *ingestRun) settled(ctx context.Context) ([]protocol.TabletStats, error) {
-	const pause, calm = 20 * time.Millisecond, 10
-	var last int64 = -1
-	for same := 0; ; {
+	const pause = 20 * time.Millisecond
+	for calm := 0; ; {
 		stats, err := r.store.Stats(ctx, ciTable)
 		if err != nil {
 			return nil, err
 		}
-		compactions := int64(0)
+		jobs, compactions := 0, int64(0)
 		for _, s := range stats {
 			if s.Err != nil {
 				return nil, s.Err
 			}
+			jobs += s.Jobs
 			compactions += s.Counts.Compactions
 		}
-		if same++; compactions != last {
-			same, last = 0, compactions
+		if calm++; jobs > 0 {
+			calm = 0
 		}
-		if same >= calm {
+		if calm == 2 {
 			return stats, nil
 		}
 		r.progress(Phase{Name: "waiting for compactions", Done: compactions, Unit: "compactions"})
