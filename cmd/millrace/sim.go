@@ -71,7 +71,7 @@ type workspace struct {
 // workspace opens --data, or makes a temporary directory that goes away with it.
 func (f *simFlags) workspace() (*workspace, error) {
 	if f.data == "" {
-		path, dir, cleanup, err := vfs.TempDir("millrace-sim-")
+		path, dir, cleanup, err := vfs.TempDir("millrace-sim")
 		if err != nil {
 			return nil, err
 		}

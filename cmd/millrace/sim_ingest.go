@@ -25,8 +25,10 @@ for each entry; new lets it stay while it wins. Random rows are hard on new: wit
 comes from the same file one time in ten.
 
 Properties are those of the ticket: ratio 4, 10 files a tablet, one pass over up to 20 files. --entries 1000000000
---flush-entries 1000000 is its size. There is no write-ahead log yet: what is not flushed is lost with the process.`,
-		memory: "tserver.memory.maps.max (33% of --memory-limit) of entries, a block of each file being compacted, and 16 bytes an entry to verify.",
+--flush-entries 1000000 is its size. --quick takes snappy, one cycle of linked lists and one pair of compactions, unless
+told otherwise. There is no write-ahead log yet: what is not flushed is lost with the process.`,
+		memory: `tserver.memory.maps.max (33% of --memory-limit) of entries, tserver.total.mutation.queue.max (5%) on their way there, a
+block of each file being compacted, 20 bytes for each of --flush-entries, and 24 bytes an entry to verify.`,
 		exits:  []int{4},
 		examples: `
 $ millrace sim ingest --quick --entries 100000
