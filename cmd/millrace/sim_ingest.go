@@ -29,7 +29,7 @@ Properties are those of the ticket: ratio 4, 10 files a tablet, one pass over up
 told otherwise. There is no write-ahead log yet: what is not flushed is lost with the process.`,
 		memory: `tserver.memory.maps.max (33% of --memory-limit) of entries, tserver.total.mutation.queue.max (5%) on their way there, a
 block of each file being compacted, 20 bytes for each of --flush-entries, and 24 bytes an entry to verify.`,
-		exits:  []int{4},
+		exits: []int{4},
 		examples: `
 $ millrace sim ingest --quick --entries 100000
 continuous ingest on …
