@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"millrace/internal/nearest"
 	"millrace/tablet"
 	"millrace/tablet/iter"
 	"millrace/tablet/rfile/bcfile"
@@ -96,7 +97,7 @@ func parseIterator(name, value string) (iter.Setting, error) {
 	}
 	class = class[strings.LastIndexByte(class, '.')+1:]
 	if !iter.Known(class) {
-		return iter.Setting{}, fmt.Errorf("unknown iterator class %q; the nearest known one is %s: %w", class, nearest(class, iter.Names()), tablet.ErrUsage)
+		return iter.Setting{}, fmt.Errorf("unknown iterator class %q; the nearest known one is %s: %w", class, nearest.Name(class, iter.Names()), tablet.ErrUsage)
 	}
 	return iter.Setting{Name: name, Class: class, Priority: p}, nil
 }
@@ -109,7 +110,7 @@ func stackOf(settings []iter.Setting) (s StackSettings, err error) {
 
 func parseCodec(dst *string, v string) error {
 	if known := bcfile.Codecs(); !slices.Contains(known, v) {
-		return fmt.Errorf("unknown codec %q; the nearest known name is %s: %w", v, nearest(v, known), tablet.ErrUsage)
+		return fmt.Errorf("unknown codec %q; the nearest known name is %s: %w", v, nearest.Name(v, known), tablet.ErrUsage)
 	}
 	*dst = v
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"millrace/internal/nearest"
 	"millrace/tablet/rfile"
 )
 
@@ -103,7 +104,7 @@ func (b *bloomFlag) Set(text string) error {
 				err = errors.New("not a number between 0 and 1")
 			}
 		default:
-			return fmt.Errorf("no option %q, nearest is %q", name, nearest(name, []string{"keys", "error"}))
+			return fmt.Errorf("no option %q, nearest is %q", name, nearest.Name(name, []string{"keys", "error"}))
 		}
 		if err != nil {
 			return fmt.Errorf("%s is %q: %v", name, value, err)
@@ -117,7 +118,7 @@ func classAndOptions(text, pkg string, known []string) (class string, options ma
 	parts := strings.Split(text, ",")
 	class = strings.TrimPrefix(parts[0], pkg)
 	if !slices.Contains(known, class) {
-		return "", nil, fmt.Errorf("%q is not known, nearest is %q", parts[0], nearest(class, append([]string{"none"}, known...)))
+		return "", nil, fmt.Errorf("%q is not known, nearest is %q", parts[0], nearest.Name(class, append([]string{"none"}, known...)))
 	}
 	options = map[string]string{}
 	for _, part := range parts[1:] {

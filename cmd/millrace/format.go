@@ -8,6 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+
+	"millrace/internal/nearest"
 )
 
 // The formats of --format. Each command takes those that make sense for it.
@@ -42,7 +44,7 @@ func (c *choice) Type() string   { return "name" }
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.from, s) {
-		return fmt.Errorf("want one of %s; nearest is %q", strings.Join(c.from, ", "), nearest(s, c.from))
+		return fmt.Errorf("want one of %s; nearest is %q", strings.Join(c.from, ", "), nearest.Name(s, c.from))
 	}
 	c.value = s
 	return nil

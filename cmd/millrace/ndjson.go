@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"millrace/internal/nearest"
 	"millrace/tablet"
 )
 
@@ -69,7 +70,7 @@ func (e *jsonEntry) parse(line []byte) error {
 func (e *jsonEntry) field(text []byte, value jsonValue) error {
 	f := entryField(text)
 	if f < 0 {
-		return fmt.Errorf("field %q is not known, nearest is %q", text, nearest(string(text), entryFields))
+		return fmt.Errorf("field %q is not known, nearest is %q", text, nearest.Name(string(text), entryFields))
 	}
 	name := entryFields[f]
 	if e.seen&(1<<f) != 0 {

@@ -71,23 +71,6 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"info", "cat", "verify", "diff"}
-	f := func(name, want string) {
-		t.Helper()
-		if got := nearest(name, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-	f("inof", "info")
-	f("cta", "cat")
-	f("very", "verify")
-	f("dif", "diff")
-	if nearest("x", nil) != "" {
-		t.Error("nearest of nothing")
-	}
-}
-
 func TestOneLine(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()

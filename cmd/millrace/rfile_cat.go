@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"millrace/internal/nearest"
 	"millrace/tablet"
 	"millrace/tablet/iter"
 	"millrace/tablet/rfile"
@@ -160,7 +161,7 @@ func (o *catOptions) choose(r *rfile.Reader) ([]*rfile.Group, error) {
 	if len(names) == 0 {
 		return nil, usagef("%s has no group %q, nor any with a name", r.Name(), o.group)
 	}
-	return nil, usagef("%s has no group %q, nearest is %q", r.Name(), o.group, nearest(o.group, names))
+	return nil, usagef("%s has no group %q, nearest is %q", r.Name(), o.group, nearest.Name(o.group, names))
 }
 
 // print gives the entries to the printer in the order asked for.

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"millrace/internal/nearest"
 )
 
 // newRoot makes the tree of commands for one run.
@@ -134,7 +136,7 @@ $ millrace completion fish
 		case "powershell":
 			return root.GenPowerShellCompletionWithDesc(e.out)
 		}
-		return usagef("no completion for shell %q, nearest is %q", args[0], nearest(args[0], shells))
+		return usagef("no completion for shell %q, nearest is %q", args[0], nearest.Name(args[0], shells))
 	})
 	c.ValidArgs = shells
 	return c

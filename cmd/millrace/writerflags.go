@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"millrace/internal/nearest"
 	"millrace/tablet"
 	"millrace/tablet/rfile"
 	"millrace/tablet/rfile/bcfile"
@@ -69,7 +70,7 @@ func (w *writerFlags) check() error {
 		if slices.Contains([]string{bcfile.Bzip2, "lzo"}, w.codec) {
 			return fmt.Errorf("writing codec %s: %w", w.codec, tablet.ErrUnsupported)
 		}
-		return usagef("--codec %q is not known, nearest is %q", w.codec, nearest(w.codec, bcfile.Codecs()))
+		return usagef("--codec %q is not known, nearest is %q", w.codec, nearest.Name(w.codec, bcfile.Codecs()))
 	}
 	for flag, bytes := range map[string]size{"block-size": w.block, "index-block-size": w.indexBlock} {
 		if bytes < 1 || bytes >= math.MaxInt32 {

@@ -56,6 +56,7 @@ var (
 var Rows = map[string]Row{
 	"internal/invariant": {For: "Checks that panic when the program itself is wrong.", Rank: ground},
 	"internal/layout":    {For: "This map, and the tests that hold the source against it.", Rank: ground},
+	"internal/nearest":   {For: "The known name that an unknown one was most likely meant to be.", Rank: ground},
 	"internal/wire":      {For: "Hadoop's and Java's integers and strings.", Rank: outside},
 	"internal/clock":     {For: "Time as an interface.", Rank: outside, May: OS | Clock},
 	"internal/vfs":       {For: "Files as an interface.", Rank: outside, May: OS | Files},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"millrace/internal/nearest"
 )
 
 // charset is how bytes are text.
@@ -33,7 +35,7 @@ func parseCharset(option, text string) (charset, error) {
 	name := strings.ToUpper(text)
 	i := slices.Index(charsets, name)
 	if i < 0 {
-		return 0, OptionError(option, text, fmt.Sprintf("want one of %s; nearest is %q", charsetNames, nearest(name, charsets)))
+		return 0, OptionError(option, text, fmt.Sprintf("want one of %s; nearest is %q", charsetNames, nearest.Name(name, charsets)))
 	}
 	return charset(i), nil
 }

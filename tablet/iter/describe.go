@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"millrace/internal/nearest"
 )
 
 // Description is what a class does and which options it knows.
@@ -66,5 +68,5 @@ func (d Description) unknown(option string) string {
 	if len(known) == 0 {
 		return "no such option; there are none"
 	}
-	return fmt.Sprintf("no such option, nearest is %q", nearest(option, known))
+	return fmt.Sprintf("no such option, nearest is %q", nearest.Name(option, known))
 }

@@ -3,6 +3,7 @@ package iter
 import (
 	"fmt"
 
+	"millrace/internal/nearest"
 	"millrace/tablet"
 )
 
@@ -40,5 +41,5 @@ func ParseMode(name string) (Mode, error) {
 			return Mode(m), nil
 		}
 	}
-	return 0, fmt.Errorf("no merge is called %q, nearest is %q: %w", name, nearest(name, modeNames[:]), tablet.ErrUsage)
+	return 0, fmt.Errorf("no merge is called %q, nearest is %q: %w", name, nearest.Name(name, modeNames[:]), tablet.ErrUsage)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"millrace/internal/nearest"
 	"millrace/internal/wire"
 )
 
@@ -24,7 +25,7 @@ var numberTypes = []string{decimalText: "STRING", fixedBytes: "FIXEDLEN", varByt
 func parseNumberType(text string) (numberType, error) {
 	i := slices.Index(numberTypes, text)
 	if i < 0 {
-		why := fmt.Sprintf("want one of %s; nearest is %q", strings.Join(numberTypes, ", "), nearest(text, numberTypes))
+		why := fmt.Sprintf("want one of %s; nearest is %q", strings.Join(numberTypes, ", "), nearest.Name(text, numberTypes))
 		return 0, OptionError(typeOption, text, why)
 	}
 	return numberType(i), nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/internal/invariant"
+	"millrace/internal/nearest"
 	"millrace/tablet"
 )
 
@@ -41,7 +42,7 @@ func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 func Known(class string) bool { return registry[Canonical(class)] != nil }
 
 func unknownClass(class string) error {
-	return fmt.Errorf("no iterator class %q, nearest is %q: %w", class, nearest(class[strings.LastIndexByte(class, '.')+1:], Names()), tablet.ErrUsage)
+	return fmt.Errorf("no iterator class %q, nearest is %q: %w", class, nearest.Name(class[strings.LastIndexByte(class, '.')+1:], Names()), tablet.ErrUsage)
 }
 
 // Build puts iterators on base: the smallest priority lowest, equal ones by name. env.Source is set for each. An error
