@@ -96,7 +96,9 @@ func Prefix(fields ...[]byte) Range {
 
 // nextPrefix is the smallest byte string greater than all that start with p; there is none for runs of 0xff.
 func nextPrefix(p []byte) ([]byte, bool) {
-	p = bytes.TrimRight(p, "\xff")
+	for len(p) > 0 && p[len(p)-1] == 0xff { // not bytes.TrimRight: to that, all bytes that are no UTF-8 are one
+		p = p[:len(p)-1]
+	}
 	if len(p) == 0 {
 		return nil, false
 	}
