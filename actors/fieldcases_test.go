@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"millrace/actors"
 	"millrace/internal/vfs"
@@ -176,4 +177,145 @@ func TestDamagedFileStopsItsOwnScansOnly(t *testing.T) {
 	f("a", "g", "a b", false)
 	f("q", "zz", "y z", false)
 	f("i", "o", "", true)
+}
+
+// TestOutputsOfNothingLeaveNoFile flushes and compacts what holds nothing, or nothing that stays: no file is made, listed or
+// left, and the table works on. Cases B057, B058.
+func TestOutputsOfNothingLeaveNoFile(t *testing.T) {
+	s := openStore(t, vfs.Mem())
+	defer closeStore(t, s)
+	ctx := t.Context()
+	if err := s.CreateTable(ctx, "ci", nil, map[string]string{"table.file.compress.type": "none"}); err != nil {
+		t.Fatal(err)
+	}
+	apply := func(ts int64, deleted bool) {
+		t.Helper()
+		m := tablet.NewMutation([]byte("r"))
+		m.Add(tablet.Update{Family: []byte("f"), Value: []byte("v"), Timestamp: ts, HasTimestamp: true, Deleted: deleted})
+		if err := s.Apply(ctx, "ci", []*tablet.Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush := func() {
+		t.Helper()
+		if err := s.Flush(ctx, "ci"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compact := func() {
+		t.Helper()
+		if _, err := s.Compact(ctx, "ci", actors.CompactOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string, rows, listed int) {
+		t.Helper()
+		if _, shown := keysOf(t, s, tablet.Range{}, -1, nil); len(shown) != rows {
+			t.Errorf("%s: rows %q, want %d", when, shown, rows)
+		}
+		stats, err := s.Stats(ctx, "ci")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(stats[0].Files); n != listed {
+			t.Errorf("%s: %d files listed, want %d", when, n, listed)
+		}
+		var names []string
+		for range 1000 { // files are removed some time after the last reader has gone
+			if names, err = s.FilesForTest(); err != nil || len(names) == listed {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if err != nil || len(names) != listed {
+			t.Errorf("%s: there are files %q, %v; want %d", when, names, err, listed)
+		}
+	}
+	flush()
+	check("an empty flush", 0, 0)
+	compact()
+	check("an empty compaction", 0, 0)
+	for round := range int64(3) {
+		apply(10*round+1, false)
+		flush()
+		check("a value", 1, 1)
+		apply(10*round+2, true)
+		flush()
+		check("a value and its delete", 0, 2)
+		compact()
+		check("what cancels out, compacted", 0, 0)
+		flush()
+		compact()
+		check("and again", 0, 0)
+	}
+	apply(100, false)
+	flush()
+	check("at last", 1, 1)
+}
+
+// TestLargeKeysAndValues brings empty and large values and long fields through memory, a flush and a compaction, and has
+// a key over the limit refused. Cases B055, B120.
+func TestLargeKeysAndValues(t *testing.T) {
+	s := openStore(t, vfs.Mem())
+	defer closeStore(t, s)
+	ctx := t.Context()
+	if err := s.CreateTable(ctx, "ci", nil, map[string]string{"table.file.compress.type": "none"}); err != nil {
+		t.Fatal(err)
+	}
+	const most = 1 << 20
+	apply := func(row, qualifier string, value int) error {
+		m := tablet.NewMutation([]byte(row))
+		m.Put([]byte("f"), []byte(qualifier), nil, []byte(strings.Repeat("v", value)))
+		return s.Apply(ctx, "ci", []*tablet.Mutation{m})
+	}
+	var want []string
+	add := func(row, qualifier string, value int) {
+		t.Helper()
+		if err := apply(row, qualifier, value); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, fmt.Sprintf("%d %d %d", len(row), len(qualifier), value))
+	}
+	add("a", "", 0)
+	add("b", "", 1)
+	add("c", "", 1<<20)
+	add("d", "", 4<<20)
+	add("e", strings.Repeat("q", 100_000), 8)
+	add(strings.Repeat("k", 200_000), "", 8)
+	add(strings.Repeat("z", most-1), "", 8) // with the family just within the limit
+	refused := func(row, qualifier string) {
+		t.Helper()
+		if err := apply(row, qualifier, 1); tablet.OutcomeOf(err).Exit != 2 {
+			t.Errorf("a row of %d and a qualifier of %d bytes: %v", len(row), len(qualifier), err)
+		}
+	}
+	refused(strings.Repeat("z", most), "")
+	refused(strings.Repeat("z", most/2), strings.Repeat("q", most/2))
+	check := func(when string) {
+		t.Helper()
+		sc, err := s.Scan(ctx, "ci", actors.ScanOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sc.Close()
+		var got []string
+		for e, err := range sc.All() {
+			if err != nil {
+				t.Fatal(when, err)
+			}
+			got = append(got, fmt.Sprintf("%d %d %d", len(e.Key.Row()), len(e.Key.Qualifier()), len(e.Value)))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", when, got, want)
+		}
+	}
+	check("in memory")
+	if err := s.Flush(ctx, "ci"); err != nil {
+		t.Fatal(err)
+	}
+	check("flushed")
+	if _, err := s.Compact(ctx, "ci", actors.CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	check("compacted")
 }
