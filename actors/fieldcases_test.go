@@ -40,7 +40,7 @@ func keysOf(t *testing.T, s *actors.Store, r tablet.Range, n int, between func()
 }
 
 // TestScansAcrossAFlush begins a scan on memory, flushes and compacts after its first entry, and reads on; then it seeks to
-// the same key, before and behind it. All give what they gave when all was in memory. Case B016.
+// the same key, before and behind it. All give what they gave when all was in memory.
 func TestScansAcrossAFlush(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
@@ -96,7 +96,7 @@ func TestScansAcrossAFlush(t *testing.T) {
 }
 
 // TestDamagedFileStopsItsOwnScansOnly cuts a file of one of three tablets: scans of it end with an error that names file
-// and offset, those of the others go on as before, and so do writes and flushes of all. Case B129.
+// and offset, those of the others go on as before, and so do writes and flushes of all.
 func TestDamagedFileStopsItsOwnScansOnly(t *testing.T) {
 	dir := t.TempDir()
 	s, err := actors.Open(t.Context(), dir)
@@ -180,7 +180,7 @@ func TestDamagedFileStopsItsOwnScansOnly(t *testing.T) {
 }
 
 // TestOutputsOfNothingLeaveNoFile flushes and compacts what holds nothing, or nothing that stays: no file is made, listed or
-// left, and the table works on. Cases B057, B058.
+// left, and the table works on.
 func TestOutputsOfNothingLeaveNoFile(t *testing.T) {
 	s := openStore(t, vfs.Mem())
 	defer closeStore(t, s)
@@ -254,7 +254,7 @@ func TestOutputsOfNothingLeaveNoFile(t *testing.T) {
 }
 
 // TestLargeKeysAndValues brings empty and large values and long fields through memory, a flush and a compaction, and has
-// a key over the limit refused. Cases B055, B120.
+// a key over the limit refused.
 func TestLargeKeysAndValues(t *testing.T) {
 	s := openStore(t, vfs.Mem())
 	defer closeStore(t, s)

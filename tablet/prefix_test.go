@@ -6,7 +6,7 @@ import (
 )
 
 // TestPrefixesOfTopBytes holds the range of a prefix against the prefix itself, over prefixes and rows that are full of
-// 0x00 and 0xff, where successors of a prefix go wrong. Cases B121, B122.
+// 0x00 and 0xff, where successors of a prefix go wrong.
 func TestPrefixesOfTopBytes(t *testing.T) {
 	r := random(t)
 	const alphabet = "\x00\x61\xfe\xff"

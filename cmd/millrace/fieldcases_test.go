@@ -44,7 +44,7 @@ func (f modesFS) Link(from string, to vfs.FS, name string) error {
 func (f modesFS) Close() error { return vfs.Close(f.FS) }
 
 // TestOutputsArePrivate runs every command that writes files under umasks that allow all and nothing: files, those that
-// last and those that do not, are for their owner alone, and so are directories. Case B201.
+// last and those that do not, are for their owner alone, and so are directories.
 func TestOutputsArePrivate(t *testing.T) {
 	for _, umask := range []int{0, 0o777} {
 		for _, command := range append(slices.Clone(outputCommands), manyOutputs...) {
@@ -100,7 +100,7 @@ func TestOutputsArePrivate(t *testing.T) {
 }
 
 // TestDamageIsLocal damages one block of a file of many: what lies outside is read as before, what lies inside gives an
-// error that names file and offset, and other files of the same call are verified all the same. Case B129.
+// error that names file and offset, and other files of the same call are verified all the same.
 func TestDamageIsLocal(t *testing.T) {
 	s := newShell(t, "v8_none.rf")
 	s.ok("rfile", "convert", "--codec", "lz4", "--block-size", "500", "good.rf", "v8_none.rf")

@@ -13,7 +13,7 @@ const bzip2Bomb = "425a68393141592653590e09e2df015f8e4000c0000008200030804d4642a
 	"0020a40836328a884d2a2a2138bb9229c2848500bb83e8"
 
 // TestBombs puts blocks into files that decompress to far more than they store, with true sizes over the limit and false
-// ones both ways. They are refused, or given up at the stated size. Target R25; case B199.
+// ones both ways. They are refused, or given up at the stated size. Target R25.
 func TestBombs(t *testing.T) {
 	y, _ := newTally(t, "R25")
 	large := 64 << 20

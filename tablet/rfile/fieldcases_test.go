@@ -15,7 +15,7 @@ import (
 )
 
 // TestSeekBeforeTheFirstKey seeks to keys that sort before everything in the file, also in the first entry's own row and
-// column, after seeks elsewhere: each stands on the first entry. Case B008.
+// column, after seeks elsewhere: each stands on the first entry.
 func TestSeekBeforeTheFirstKey(t *testing.T) {
 	var all []tablet.Entry
 	for i := range 300 {
@@ -47,7 +47,7 @@ func TestSeekBeforeTheFirstKey(t *testing.T) {
 }
 
 // TestIndexOfSeveralLevels counts what an index of several levels leads to: all blocks and entries are there, from the
-// first key to the last, and the leaf entry in the middle is near the entry in the middle. Case B116.
+// first key to the last, and the leaf entry in the middle is near the entry in the middle.
 func TestIndexOfSeveralLevels(t *testing.T) {
 	for _, nodeBytes := range []int{100, 300, 1000, 5000} {
 		all := someIngest()[:15_000]
@@ -86,7 +86,7 @@ func TestIndexOfSeveralLevels(t *testing.T) {
 }
 
 // TestSeekToIndexKeys seeks to each key of the index, whole and to its row alone, and behind it: index keys that are a
-// block's last key, or that stand between two blocks, lead to the right one. Cases B117, B119.
+// block's last key, or that stand between two blocks, lead to the right one.
 func TestSeekToIndexKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(117, 119))
 	equal, between := 0, 0
@@ -125,7 +125,7 @@ func TestSeekToIndexKeys(t *testing.T) {
 }
 
 // TestManyIndexEntries writes one column of so many versions, and one row of so many columns, that 16 bits do not count
-// their blocks. Case B061.
+// their blocks.
 func TestManyIndexEntries(t *testing.T) {
 	most := 200_000
 	if testing.Short() {
@@ -163,7 +163,7 @@ func TestManyIndexEntries(t *testing.T) {
 }
 
 // TestOversizedEntries gives a writer keys and values whose lengths do not fit the format, and block sizes that do not: a
-// clear error before anything is written. The bytes are mapped, not allocated, and never read. Cases B055, B056, B120.
+// clear error before anything is written. The bytes are mapped, not allocated, and never read.
 func TestOversizedEntries(t *testing.T) {
 	huge, err := unix.Mmap(-1, 0, 1<<32+1, unix.PROT_READ, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
@@ -202,7 +202,7 @@ func TestOversizedEntries(t *testing.T) {
 }
 
 // TestReplacedFile puts a shorter and a longer file under the name of one that is open: who has it open reads the old
-// file to its end, who opens it now the new one, each with its own length and index. Case B126.
+// file to its end, who opens it now the new one, each with its own length and index.
 func TestReplacedFile(t *testing.T) {
 	all := someIngest()[:3000]
 	fs := vfs.Mem()

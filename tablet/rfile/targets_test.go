@@ -10,7 +10,7 @@ import (
 	"millrace/tablet/rfile/bcfile"
 )
 
-// TestMalformedRFile changes files field by field, knowing the format. Target R22; cases B116, B117, B119, B198.
+// TestMalformedRFile changes files field by field, knowing the format. Target R22.
 func TestMalformedRFile(t *testing.T) {
 	y, rng := newTally(t, "R22")
 	files := modelFiles(t)
@@ -38,7 +38,7 @@ func TestMalformedRFile(t *testing.T) {
 }
 
 // TestHugeLengths sets every number in a file to values at the edges of what a length, a count or an offset can be.
-// Target R24; case B198.
+// Target R24.
 func TestHugeLengths(t *testing.T) {
 	y, rng := newTally(t, "R24")
 	var files []string

@@ -18,7 +18,7 @@ func oddBlocks(rng *rand.Rand, n int) [3][]byte {
 }
 
 // TestBlocksThatDoNotShrink brings blocks of no gain and of the smallest sizes through every codec: lz4 and snappy say of
-// some of them that they could not compress, which must not be taken for an empty block. Cases B131, B132.
+// some of them that they could not compress, which must not be taken for an empty block.
 func TestBlocksThatDoNotShrink(t *testing.T) {
 	rng := rand.New(rand.NewPCG(131, 132))
 	var sizes []int
@@ -129,7 +129,7 @@ func (f *sparseFile) Size() (int64, error) { return f.size, nil }
 
 var zeros = make([]byte, sparsePage)
 
-// TestOffsetsPastFourGiB has blocks on both sides of 2 GiB and of 4 GiB, where offsets of 32 bits end. Case B056.
+// TestOffsetsPastFourGiB has blocks on both sides of 2 GiB and of 4 GiB, where offsets of 32 bits end.
 func TestOffsetsPastFourGiB(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("writes more than 4 GiB through a writer; the race detector is slow at that")
