@@ -70,13 +70,15 @@ func (j *jobTest) clean(t *testing.T, want ...string) {
 func TestJobWritesAndSyncs(t *testing.T) {
 	actortest.Run(t, func(k *actortest.Kit) {
 		j := newJobTest(k)
-		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(20_000), Spec: job.Spec{Minor: true}})
+		gate := newGate(j.fs)
+		pid := j.start(actors.JobTest{Kind: protocol.Minor, Memory: memory(20_000), Spec: job.Spec{Minor: true}, FS: gate})
 		tap := k.Tap(pid)
+		gate.open()
 		m := actortest.Expect[*protocol.JobDone](j.tablet, time.Minute)
 		if m.Err != nil || m.Job != 7 || m.Output.Number != 7 || m.Output.Name != "data/7.rf" || m.Output.Entries != 20_000 || m.Books.Written != 20_000 {
 			t.Errorf("%+v", m)
 		}
-		if n := tap.Pending(); n < 4 { // 20,000 entries in steps of 4096
+		if n := tap.Pending(); n < 4 { // 20,000 entries in steps of 4096, the first perhaps before the tap
 			t.Errorf("the job ran in %d messages", n)
 		}
 		j.clean(t, "7.rf")
