@@ -20,6 +20,7 @@ type Constraint struct {
 const (
 	ConstraintUpdates    = "updates"
 	ConstraintKeySize    = "key size"
+	ConstraintSize       = "mutation size"
 	ConstraintVisibility = "visibility"
 	ConstraintExtent     = "extent"
 )
@@ -62,10 +63,15 @@ func Violations(rejects []Reject) (sums []Violation) {
 	return sums
 }
 
+// maxMutationBytes keeps mutations below Accumulo's 2 GiB, with room for the bytes that a file adds to an entry: one that
+// no file could hold would never be flushed.
+const maxMutationBytes = 1<<31 - 1<<20
+
 // checker holds what checking mutations needs.
 type checker struct {
 	extent      tablet.Extent
 	maxKeyBytes int
+	maxBytes    int
 	constraints []Constraint
 	// label is the label that was last found valid. Neighbouring updates mostly share theirs.
 	label []byte
@@ -76,6 +82,9 @@ func (c *checker) check(rejects []Reject, i int, m *tablet.Mutation) []Reject {
 	switch {
 	case m.Updates() == 0:
 		return append(rejects, Reject{Index: i, Constraint: ConstraintUpdates, Code: 1, What: "a mutation without updates"})
+	case m.NumBytes() > c.maxBytes:
+		return append(rejects, Reject{Index: i, Constraint: ConstraintSize, Code: 1,
+			What: fmt.Sprintf("a mutation of more than %d bytes", c.maxBytes)})
 	case !c.extent.Contains(m.Row()):
 		return append(rejects, Reject{Index: i, Constraint: ConstraintExtent, Code: 1, What: "a row of another tablet", Elsewhere: true})
 	}

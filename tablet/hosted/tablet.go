@@ -60,7 +60,7 @@ func New(s State, o Options) (*Tablet, error) {
 	t := &Tablet{
 		opts:     o,
 		extent:   s.Extent,
-		checker:  checker{extent: s.Extent, maxKeyBytes: o.MaxKeyBytes, constraints: o.Constraints},
+		checker:  checker{extent: s.Extent, maxKeyBytes: o.MaxKeyBytes, maxBytes: maxMutationBytes, constraints: o.Constraints},
 		timer:    timer{kind: o.Time, last: s.Time},
 		active:   &memory{table: memtable.New(), session: max(s.Session, 1)},
 		nextAge:  firstAge,
