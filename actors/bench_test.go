@@ -10,7 +10,7 @@ import (
 )
 
 // tick is passed on by relays; the last message of a benchmark closes done.
-type tick struct{ left int }
+type tick struct{}
 
 func benchRuntime(b *testing.B, f func(rt *actors.Runtime)) {
 	rt, err := actors.NewRuntime(actors.RuntimeOptions{})

@@ -59,9 +59,6 @@ func TestExamples(t *testing.T) {
 	}
 	everyCommand(func(path []string, c *cobra.Command) {
 		t.Run(strings.Join(path, " "), func(t *testing.T) {
-			if testing.Short() && path[0] == "sim" {
-				t.Skip("runs whole experiments")
-			}
 			s := newShell(t, golden...)
 			for _, example := range strings.Split("\n"+c.Example, "\n$ ")[1:] {
 				command, want, _ := strings.Cut(strings.TrimRight(example, "\n"), "\n")

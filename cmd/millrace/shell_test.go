@@ -22,7 +22,6 @@ type shell struct {
 	files files // nil: the machine's
 	ctx   context.Context
 	bar   bool
-	err   io.Writer // beside what result holds
 }
 
 // result is what a run left behind.

@@ -47,9 +47,8 @@ const (
 )
 
 var (
-	codecs     = []string{"github.com/pierrec/lz4/v4", "github.com/klauspost/compress"}
-	terminal   = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
-	everything = []string{""}
+	codecs   = []string{"github.com/pierrec/lz4/v4", "github.com/klauspost/compress"}
+	terminal = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
 )
 
 // Rows is the map. A row may stand before its package is written.

@@ -80,7 +80,6 @@ type bloomWriter struct {
 	keys    int // of a row
 	records int // of the last row
 	rows    [][]byte
-	last    []byte // prefix added last
 	any     bool
 	at      [bloomHashes]int
 }

@@ -19,7 +19,7 @@ func openBytes(t testing.TB, b []byte) (*Reader, error) {
 	return Open(memFileOf(t, b), ReaderOptions{MaxBlockBytes: testBlockLimit})
 }
 
-// memFileOf is an open file in memory.
+// memFileOf is a file in memory, open for reading.
 func memFileOf(t testing.TB, b []byte) vfs.File {
 	t.Helper()
 	fs := vfs.Mem()

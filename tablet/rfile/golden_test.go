@@ -518,21 +518,7 @@ func sameShape(t *testing.T, name string, r *Reader, g *goldenFile) {
 // readBytes opens a file that is in memory.
 func readBytes(t testing.TB, b []byte) *Reader {
 	t.Helper()
-	fs := vfs.Mem()
-	f, err := fs.Create("test.rf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if f, err = fs.Open("test.rf"); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(f, ReaderOptions{})
+	r, err := Open(memFileOf(t, b), ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

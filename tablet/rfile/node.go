@@ -26,8 +26,6 @@ type node struct {
 	decoded []int // the offset array, in a node that was copied
 }
 
-const nodeHeaderBytes = 13
-
 // indexEntry is one decoded entry of a node: a data block, or a child node.
 type indexEntry struct {
 	key     tablet.Key // a view of the node
