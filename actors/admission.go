@@ -11,6 +11,7 @@ import (
 // admission bounds the bytes of mutations that are on their way to memtables. Writers wait here, outside the actors,
 // with their own contexts; inside, nothing waits for room. Who came first goes first.
 type admission struct {
+	rt      *Runtime
 	mu      sync.Mutex
 	size    int64
 	used    int64
@@ -40,7 +41,17 @@ func (t *ticket) Return() {
 	}
 }
 
-func newAdmission(size int64) *admission { return &admission{size: size} }
+func newAdmission(rt *Runtime, size int64) *admission { return &admission{rt: rt, size: size} }
+
+// ready implements waitable.
+func (w *admit) ready() bool {
+	select {
+	case <-w.in:
+		return true
+	default:
+		return false
+	}
+}
 
 // enter waits until so many bytes may go in. What is larger than everything is let in alone.
 func (a *admission) enter(ctx context.Context, bytes int64) (*ticket, error) {
@@ -50,6 +61,7 @@ func (a *admission) enter(ctx context.Context, bytes int64) (*ticket, error) {
 		return nil, err
 	}
 	if w != nil {
+		ctx = a.rt.settle(ctx, "admission of writes", nil, w)
 		select {
 		case <-w.in:
 		case <-ctx.Done():

@@ -14,7 +14,7 @@ func Ask[T any](ctx context.Context, rt *Runtime, to *actor.PID, q protocol.Requ
 	p := rt.ports.Get()
 	q.Bind(p)
 	rt.Send(to, q)
-	return protocol.Wait[T](ctx, &rt.ports, p)
+	return answer[T](ctx, rt, to, q, p)
 }
 
 // AskLater sends a request now; the function it returns waits for the answer and must be called once.
@@ -22,5 +22,14 @@ func AskLater[T any](rt *Runtime, to *actor.PID, q protocol.Request[T]) func(con
 	p := rt.ports.Get()
 	q.Bind(p)
 	rt.Send(to, q)
-	return func(ctx context.Context) (*T, error) { return protocol.Wait[T](ctx, &rt.ports, p) }
+	return func(ctx context.Context) (*T, error) { return answer[T](ctx, rt, to, q, p) }
 }
+
+func answer[T any](ctx context.Context, rt *Runtime, to *actor.PID, q any, p *protocol.Port) (*T, error) {
+	return protocol.Wait[T](rt.settle(ctx, to.Id, q, answered{p}), &rt.ports, p)
+}
+
+// answered is what Ask waits for.
+type answered struct{ *protocol.Port }
+
+func (a answered) ready() bool { return a.Answered() }

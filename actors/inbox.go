@@ -36,7 +36,17 @@ func (rt *Runtime) NewInbox(capacity int) *Inbox {
 	pid, fresh := rt.system.ProcessRegistry.Add(&inboxProcess{in}, rt.name+"/"+nameInbox(rt.inboxes.Add(1)))
 	invariant.That(fresh, "name of an inbox is taken")
 	in.pid = pid
+	rt.mu.Lock()
+	rt.open[in] = struct{}{}
+	rt.mu.Unlock()
 	return in
+}
+
+// ready implements waitable: there is a message, or there will be none.
+func (in *Inbox) ready() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.ch) > 0 || in.closed || in.overrun != nil
 }
 
 // PID is the inbox's address.
@@ -44,6 +54,7 @@ func (in *Inbox) PID() *actor.PID { return in.pid }
 
 // Receive waits for the next message, or the context's end.
 func (in *Inbox) Receive(ctx context.Context) (any, error) {
+	ctx = in.rt.settle(ctx, in.pid.Id, nil, in)
 	select {
 	case msg, ok := <-in.ch:
 		if !ok {
@@ -68,6 +79,9 @@ func (in *Inbox) Close() {
 	}
 	in.mu.Unlock()
 	in.rt.system.ProcessRegistry.Remove(in.pid)
+	in.rt.mu.Lock()
+	delete(in.rt.open, in)
+	in.rt.mu.Unlock()
 	for msg := range in.ch {
 		in.rt.drop(msg)
 	}

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -16,6 +17,7 @@ const turnMessages = 256
 //
 // It is unbounded; the protocol bounds it. HighWater tells how far it was filled.
 type Mailbox struct {
+	id, kind   string
 	invoker    actor.MessageInvoker
 	dispatcher actor.Dispatcher
 	scheduler  Scheduler // instead of the dispatcher, in a simulation
@@ -36,6 +38,11 @@ type Mailbox struct {
 type Scheduler interface {
 	// Runnable says that m has something to deliver. It is called once until Deliver has returned false.
 	Runnable(m *Mailbox)
+	// Delivering is called by Deliver with what it is about to hand over, the library's own messages included.
+	Delivering(m *Mailbox, msg any)
+	// Wait is called on the goroutine of whoever waits outside the actors. It returns nil once ready has returned true,
+	// and an error when the context has ended or nothing that could happen would make it true.
+	Wait(ctx context.Context, what Waiting, ready func() bool) error
 }
 
 var _ actor.Mailbox = (*Mailbox)(nil)
@@ -88,6 +95,9 @@ func (m *Mailbox) RegisterHandlers(i actor.MessageInvoker, d actor.Dispatcher) {
 // Start does nothing: the box runs from its first message on.
 func (m *Mailbox) Start() {}
 
+// Actor is the id of the box's actor, and its kind.
+func (m *Mailbox) Actor() (id, kind string) { return m.id, m.kind }
+
 // UserMessageCount is the number of messages that wait.
 func (m *Mailbox) UserMessageCount() int {
 	m.mu.Lock()
@@ -121,6 +131,9 @@ func (m *Mailbox) drain() {
 // Deliver hands over one message. It returns false when there was none; the box is idle from then on.
 func (m *Mailbox) Deliver() bool {
 	msg, origin := m.next()
+	if m.scheduler != nil && origin != fromNowhere {
+		m.scheduler.Delivering(m, msg)
+	}
 	switch origin {
 	case fromNowhere:
 		return false

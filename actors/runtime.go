@@ -76,6 +76,7 @@ type Runtime struct {
 
 	mu    sync.Mutex
 	alive map[string]*cell
+	open  map[*Inbox]struct{}
 	marks []Mark
 }
 
@@ -111,7 +112,7 @@ type Mark struct {
 func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	rt := &Runtime{
 		name: o.Name, system: o.System, clock: o.Clock, seed: o.Seed, log: o.Logger, hooks: o.Hooks, sched: o.Scheduler,
-		fore: newDispatcher(), bulk: newDispatcher(), alive: make(map[string]*cell),
+		fore: newDispatcher(), bulk: newDispatcher(), alive: make(map[string]*cell), open: make(map[*Inbox]struct{}),
 	}
 	if rt.name == "" {
 		rt.name = "millrace"
@@ -195,6 +196,7 @@ func (rt *Runtime) spawn(parent actor.SpawnerContext, name, id string, s Spec) (
 	}
 	c := &cell{id: id, spec: s, gone: make(chan struct{})}
 	c.box = newMailbox(rt.sched, s.Last, func(msg any) { rt.deadLetter(c, msg) })
+	c.box.id, c.box.kind = id, s.Kind
 	d := rt.fore
 	if s.Bulk {
 		d = rt.bulk
@@ -280,6 +282,7 @@ func (rt *Runtime) Stop(ctx context.Context, pid *actor.PID) error {
 		return nil
 	}
 	rt.root.Stop(pid)
+	ctx = rt.settle(ctx, pid.Id, nil, c)
 	select {
 	case <-c.gone:
 		return nil

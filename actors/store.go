@@ -119,7 +119,7 @@ func start(o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, rt.Close(context.Background()))
 	}
-	return &Store{core: k, engine: engine, admission: newAdmission(server.QueueBytes), tables: make(map[string]*storeTable)}, nil
+	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes), tables: make(map[string]*storeTable)}, nil
 }
 
 // Runtime is what the store's actors run in, for hosts that look on.

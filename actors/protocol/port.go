@@ -68,6 +68,9 @@ func (p *Port) put(token uint64, a answer) bool {
 	return true
 }
 
+// Answered says that an answer waits to be received.
+func (p *Port) Answered() bool { return len(p.ch) > 0 }
+
 // Ports recycles ports. The zero value is ready; it is safe for concurrent use.
 type Ports struct{ pool sync.Pool }
 

@@ -1,0 +1,64 @@
+package actors
+
+import (
+	"context"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// waitable is what a goroutine outside the actors waits for.
+type waitable interface{ ready() bool }
+
+// Waiting says who waits for what, for the report of a deadlock.
+type Waiting struct {
+	On  string // an actor, an inbox, or what else must act
+	For any    // the request whose answer is missing; nil for none
+}
+
+// settle stands before every wait of a goroutine outside the actors, and it is the only place where a simulation comes in:
+// live it does nothing, and the caller blocks on its channel. With a Scheduler of the simulator's it returns once the
+// caller's select has something to receive and the context that is returned never ends, or that context has ended.
+func (rt *Runtime) settle(ctx context.Context, on string, message any, w waitable) context.Context {
+	if rt.sched == nil {
+		return ctx
+	}
+	if err := rt.sched.Wait(ctx, Waiting{On: on, For: message}, w.ready); err != nil {
+		ended, end := context.WithCancelCause(context.Background())
+		end(err)
+		return ended
+	}
+	return context.Background()
+}
+
+// ready implements waitable: the actor is gone.
+func (c *cell) ready() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Abandon forgets everything at once, as a crash of the process does: no actor hears of it, none runs again, and whoever
+// still holds the runtime gets dead letters. The system may be used again under the same name. It is for simulators, which
+// alone can be sure that no actor is running.
+func (rt *Runtime) Abandon() {
+	if rt.closed.Swap(true) {
+		return
+	}
+	rt.system.EventStream.Unsubscribe(rt.sub) // first: nobody is answered any more
+	rt.stopWork()
+	rt.timers.close()
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for id := range rt.alive {
+		rt.system.ProcessRegistry.Remove(actor.NewPID(rt.system.Address(), id))
+	}
+	for in := range rt.open {
+		rt.system.ProcessRegistry.Remove(in.pid)
+	}
+	if rt.owned {
+		rt.system.Shutdown()
+	}
+}
