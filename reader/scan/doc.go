@@ -2,8 +2,9 @@
 // of a view, puts the table's own iterators above them, and fills pages that outlive the session.
 //
 //   - Spec: what is wanted.
-//   - Session: one scan on one tablet. Open builds the stack, Fill copies the next entries into a Page, Rest is the
-//     range that is left, from which another session goes on.
+//   - Session: one scan on one tablet. Open builds the stack, Fill copies the next entries into a Page, Rest is what
+//     is left, from which another session goes on.
+//   - Place: where a reader stands, exact among entries with equal keys.
 //   - Page: a stretch of the answer that owns its bytes and may cross goroutines.
 //   - Limits: when a page is full.
 //

@@ -13,6 +13,9 @@ import (
 type Spec struct {
 	// Range is what to read; the caller has clipped it to the tablet's extent. Its bytes must not change.
 	Range tablet.Range
+	// Skip is how many entries that have exactly the key of the range's start are passed over: those that an earlier
+	// session has handed out. See Session.Rest.
+	Skip int
 	// Columns are those fetched.
 	Columns iter.Columns
 	// MaxVersions is how many entries of a cell are wanted, the newest; 0 all.
@@ -32,8 +35,8 @@ type Session struct {
 	top   iter.Iterator // the user iterators; nil without any
 	runs  []iter.Run    // drawn and not yet copied; a part of in
 	begun bool
-	last  tablet.Key // of the last page, owns its bytes
-	some  bool       // there is a last key
+	skip  int        // entries with the start's key still to pass over
+	place Place      // behind what was handed out
 	books iter.Books // once the stack is closed
 	err   error      // sticky
 	in    [64]iter.Run
@@ -42,7 +45,10 @@ type Session struct {
 // Open builds the stack over sources, the newest first, and takes them over: Close closes them. The pool belongs to the
 // caller's goroutine.
 func Open(pool *iter.Pool, sources []iter.Source, spec Spec) (*Session, error) {
-	s := &Session{spec: spec}
+	s := &Session{spec: spec, skip: spec.Skip}
+	if start, ok := spec.Range.Start(); ok && s.skip > 0 {
+		s.place = Place{key: start.Key.Clone(), equal: s.skip}
+	}
 	s.stack = iter.NewStack(pool.Get(spec.Mode, sources), iter.StackOptions{
 		MaxVersions: spec.MaxVersions, Columns: spec.Columns, Visible: spec.Visible,
 	})
@@ -79,11 +85,7 @@ func (s *Session) Fill(ctx context.Context, p *Page, l Limits) (more bool, err e
 	} else {
 		more, err = s.fillRuns(ctx, p, &l)
 	}
-	if n := p.Len(); n > 0 {
-		k := p.Key(n - 1)
-		s.last.Assign(&k)
-		s.some = true
-	}
+	s.place.Advance(p, p.Len())
 	if err != nil {
 		return false, s.fail(err)
 	}
@@ -126,6 +128,9 @@ func (s *Session) fillRuns(ctx context.Context, p *Page, l *Limits) (more bool, 
 				return true, nil
 			}
 			k := b.Key(int(r.Lo))
+			if s.skip > 0 && s.passOver(&k) {
+				continue
+			}
 			p.add(&k, b.Value(int(r.Lo)))
 		}
 		s.runs = s.runs[1:]
@@ -142,20 +147,31 @@ func (s *Session) fillEntries(ctx context.Context, p *Page, l *Limits) (more boo
 		if l.full(p) {
 			return true, nil
 		}
-		p.add(&e.Key, e.Value)
+		if s.skip == 0 || !s.passOver(&e.Key) {
+			p.add(&e.Key, e.Value)
+		}
 		if err := s.top.Next(ctx); err != nil {
 			return false, err
 		}
 	}
 }
 
-// Rest is the range behind the last key handed out: what another session has to read to go on. Of entries with exactly
-// equal keys, those not yet handed out are passed over then, as in Accumulo; a session that goes on itself gives them.
-func (s *Session) Rest() tablet.Range {
-	if !s.some {
-		return s.spec.Range
+// passOver says whether an entry was handed out before this session began.
+func (s *Session) passOver(k *tablet.Key) bool {
+	start, _ := s.spec.Range.Start()
+	if tablet.Compare(k, &start.Key) != 0 {
+		s.skip = 0
+		return false
 	}
-	return s.spec.Range.After(s.last.Clone())
+	s.skip--
+	return true
+}
+
+// Rest is what is left behind the last entry handed out: Range and Skip of another session that goes on. Nothing is lost
+// or given twice, not even of entries with exactly equal keys, as long as nobody writes more of them. It owns its bytes.
+func (s *Session) Rest() (r tablet.Range, skip int) {
+	place := s.place.Clone()
+	return place.Rest(s.spec.Range)
 }
 
 // Books say what became of the entries read so far.
