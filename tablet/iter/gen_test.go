@@ -17,6 +17,8 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
 
+var roundsFlag = flag.Int("n", 0, "rounds of each random test; 0 leaves it to the test")
+
 var ctx = context.Background()
 
 // random returns a generator and logs its seed.
@@ -29,8 +31,11 @@ func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds is n, or a tenth with -short.
+// rounds is n, or a tenth with -short, or what the flag says.
 func rounds(n int) int {
+	if *roundsFlag > 0 {
+		return *roundsFlag
+	}
 	if testing.Short() {
 		return n / 10
 	}
