@@ -69,8 +69,12 @@ func CodeShared(code uint64) uint {
 
 // firstDifference finds the byte field in which two keys first differ, and how many of its leading bytes they share.
 // Keys of equal data may still differ by where their fields end: then the shorter field decides, at its end.
-func firstDifference(a, b *Key) (f, shared uint, differs bool) {
-	at := uint32(CommonPrefix(a.data, b.data))
+func firstDifference(a, b *Key) (f, shared uint, differs bool) { return firstDifferenceFrom(a, b, 0) }
+
+// firstDifferenceFrom is firstDifference of keys whose first bytes are known to be equal, and that have the fields that
+// end in them alike.
+func firstDifferenceFrom(a, b *Key, from uint32) (f, shared uint, differs bool) {
+	at := from + uint32(CommonPrefix(a.data[from:], b.data[from:]))
 	if end := min(a.ends.Row, b.ends.Row); at < end || a.ends.Row != b.ends.Row {
 		return fieldRow, uint(min(at, end)), true
 	}
