@@ -34,11 +34,24 @@ func (m *Merge) pop() uint16 {
 	m.stats.HeapOps++
 	h := m.heap
 	smallest, x := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	m.heap = h
-	if len(h) == 0 {
-		return smallest
+	m.heap = h[:len(h)-1]
+	if len(m.heap) > 0 {
+		m.sink(x)
 	}
+	return smallest
+}
+
+// exchange takes the smallest out and puts another in.
+func (m *Merge) exchange(x uint16) uint16 {
+	m.stats.HeapOps++
+	smallest := m.heap[0]
+	m.sink(x)
+	return smallest
+}
+
+// sink puts a cursor in place of the smallest and lets it sink to where it belongs.
+func (m *Merge) sink(x uint16) {
+	h := m.heap
 	i := 0
 	for {
 		child := 2*i + 1
@@ -55,5 +68,4 @@ func (m *Merge) pop() uint16 {
 		i = child
 	}
 	h[i] = x
-	return smallest
 }

@@ -17,7 +17,8 @@ type Merge struct {
 	order   order
 	cursors []cursor // one a source, by rank
 	heap    []uint16 // ranks; see heap.go
-	top     uint16   // New: the source outside the heap, if hasTop
+	tree    tree
+	top     uint16 // New: the source outside the heap, if hasTop
 	hasTop  bool
 
 	spent   int // source whose batch is used up, so that the next Fill has to load another; -1 none
@@ -56,7 +57,7 @@ type lastEntry struct {
 type Stats struct {
 	Entries     int64
 	Comparisons int64 // of whole keys, to find the order; codes at switches and checks of batches not counted
-	HeapOps     int64 // entries put into or taken out of a heap
+	HeapOps     int64 // entries put into or taken out of a heap, or brought to the root of a tree
 	Switches    int64 // runs
 }
 
@@ -71,7 +72,17 @@ type order interface {
 	refilled(m *Merge, src uint16)
 }
 
-var orders = [modes]order{New: newOrder{}, Old: oldOrder{}}
+var orders = [modes]order{New: newOrder{}, Old: oldOrder{}, Swap: newOrder{}, Tree: treeOrder{}}
+
+func orderOf(mode Mode, sources int) order {
+	switch {
+	case sources < 2:
+		return singleOrder{}
+	case mode == Tree && sources > maxRanks:
+		return wideOrder{}
+	}
+	return orders[mode]
+}
 
 // Seek positions all sources anew. The range and the families may be kept, as in Source.Seek.
 func (m *Merge) Seek(ctx context.Context, r tablet.Range, f tablet.Families) error {
@@ -93,10 +104,7 @@ func (m *Merge) Seek(ctx context.Context, r tablet.Range, f tablet.Families) err
 			return m.fail(err)
 		}
 	}
-	m.order = orders[m.mode]
-	if len(m.cursors) < 2 {
-		m.order = singleOrder{}
-	}
+	m.order = orderOf(m.mode, len(m.cursors))
 	m.order.start(m)
 	return nil
 }
@@ -122,9 +130,6 @@ func (m *Merge) Fill(ctx context.Context, out []Run) (int, error) {
 		return 0, m.fail(err)
 	}
 	n := m.order.fill(m, out)
-	for _, r := range out[:n] {
-		m.stats.Entries += int64(r.Hi - r.Lo)
-	}
 	m.stats.Switches += int64(n)
 	return n, nil
 }
@@ -190,6 +195,7 @@ func (m *Merge) emit(out []Run, n int, src uint16, lo, hi uint32) int {
 		out[n] = Run{Code: m.codeAt(src, lo), Src: src, Lo: lo, Hi: hi}
 		n++
 	}
+	m.stats.Entries += int64(hi - lo)
 	m.last.any, m.last.copied, m.last.source, m.last.at = true, false, src, hi-1
 	return n
 }

@@ -12,7 +12,7 @@ import (
 	"millrace/tablet"
 )
 
-var allModes = []Mode{Old, New}
+var allModes = []Mode{Old, New, Swap, Tree}
 
 // TestMergeRandom holds every mode against a stable sort, and every code against direct computation.
 func TestMergeRandom(t *testing.T) {
@@ -71,7 +71,7 @@ func TestMergeSeek(t *testing.T) {
 			}
 		}
 		all := reference(sources)
-		m := verified(NewMerge(allModes[r.IntN(2)], opened))
+		m := verified(NewMerge(allModes[r.IntN(len(allModes))], opened))
 		for range 5 {
 			rg, f := randomRange(g), randomFamilies(g)
 			if err := m.Seek(ctx, rg, f); err != nil {
@@ -238,7 +238,7 @@ func TestMergeError(t *testing.T) {
 		after := r.IntN(len(sources[broken]) + 1)
 		opened := openSources(r, sources)
 		opened[broken] = FromEntries(sources[broken], 1+r.IntN(3)).FailAfter(after, boom)
-		m := NewMerge(allModes[r.IntN(2)], opened)
+		m := NewMerge(allModes[r.IntN(len(allModes))], opened)
 		err := m.Seek(ctx, tablet.Range{}, tablet.Families{})
 		var got output
 		if err == nil {

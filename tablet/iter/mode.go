@@ -18,11 +18,16 @@ const (
 	// Old takes the current source out of the heap and puts it back for every entry. It is what Accumulo did before
 	// ACCUMULO-2827, kept to be measured against.
 	Old
+	// Swap is New whose heap takes the source that was current in place of the one that becomes it, in one pass.
+	Swap
+	// Tree is a tree of losers over codes, which looks at keys only where codes are equal, and at no entry of a run but the
+	// first.
+	Tree
 
 	modes
 )
 
-var modeNames = [modes]string{New: "new", Old: "old"}
+var modeNames = [modes]string{New: "new", Old: "old", Swap: "swap", Tree: "tree"}
 
 // Valid says whether m is one of the modes.
 func (m Mode) Valid() bool { return m < modes }

@@ -70,6 +70,10 @@ func (newOrder) refilled(m *Merge, src uint16) {
 
 // swapTop makes the heap's smallest the top and puts the old top into the heap.
 func (m *Merge) swapTop() {
+	if m.mode == Swap {
+		m.top = m.exchange(m.top)
+		return
+	}
 	old := m.top
 	m.top = m.pop()
 	m.push(old)

@@ -136,6 +136,7 @@ const longestKept = 64 << 10
 func (m *Merge) reset() {
 	if m.seeked {
 		clear(m.cursors)
+		m.tree.letGo()
 	}
 	m.cursors, m.heap = m.cursors[:0], m.heap[:0]
 	m.open = false
