@@ -18,6 +18,7 @@ type Merge struct {
 	cursors []cursor // one a source, by rank
 	heap    []uint16 // ranks; see heap.go
 	tree    tree
+	entry   entryState
 	top     uint16 // New: the source outside the heap, if hasTop
 	hasTop  bool
 
@@ -72,7 +73,7 @@ type order interface {
 	refilled(m *Merge, src uint16)
 }
 
-var orders = [modes]order{New: newOrder{}, Old: oldOrder{}, Swap: newOrder{}, Tree: treeOrder{}}
+var orders = [modes]order{New: newOrder{}, Old: oldOrder{}, Swap: newOrder{}, Tree: treeOrder{}, TreeEntry: entryOrder{treeOrder{}}}
 
 func orderOf(mode Mode, sources int) order {
 	switch {
@@ -80,6 +81,8 @@ func orderOf(mode Mode, sources int) order {
 		return singleOrder{}
 	case mode == Tree && sources > maxRanks:
 		return wideOrder{}
+	case mode == TreeEntry && sources > maxRanks:
+		return entryOrder{wideOrder{}}
 	}
 	return orders[mode]
 }

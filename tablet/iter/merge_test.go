@@ -12,7 +12,7 @@ import (
 	"millrace/tablet"
 )
 
-var allModes = []Mode{Old, New, Swap, Tree}
+var allModes = []Mode{Old, New, Swap, Tree, TreeEntry}
 
 // TestMergeRandom holds every mode against a stable sort, and every code against direct computation.
 func TestMergeRandom(t *testing.T) {

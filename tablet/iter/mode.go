@@ -23,11 +23,13 @@ const (
 	// Tree is a tree of losers over codes, which looks at keys only where codes are equal, and at no entry of a run but the
 	// first.
 	Tree
+	// TreeEntry is Tree with one entry a run, to measure what runs are worth.
+	TreeEntry
 
 	modes
 )
 
-var modeNames = [modes]string{New: "new", Old: "old", Swap: "swap", Tree: "tree"}
+var modeNames = [modes]string{New: "new", Old: "old", Swap: "swap", Tree: "tree", TreeEntry: "tree-entry"}
 
 // Valid says whether m is one of the modes.
 func (m Mode) Valid() bool { return m < modes }
