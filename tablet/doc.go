@@ -5,7 +5,7 @@
 //
 //   - Key, Entry: one cell version. Keys order by row, family, qualifier, visibility ascending, timestamp descending,
 //     delete markers first (Compare).
-//   - Mutation, Update: changes to one row, applied together.
+//   - Mutation, Update: changes to one row, applied together; Durability: how safe they are before they are acknowledged.
 //   - Range, Families, Extent: which entries are wanted, and which rows a tablet holds.
 //   - Batch, Code: a decoded stretch of one block, with the offset-value code of each key against the one before it.
 //     Batches are what files, memtables and merges pass along; nothing is allocated per entry.
