@@ -1,0 +1,68 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// checkFile says what is wrong with a claim in itself.
+func checkFile(f *FileRef) string {
+	switch n, ok := ParseFileName(f.Name); {
+	case !ok:
+		return fmt.Sprintf("name %q is not of the form %s", clip(f.Name), FileName("F", 1))
+	case n != f.Number:
+		return fmt.Sprintf("name %q is that of file %d", f.Name, n)
+	}
+	rows := f.FirstRow != nil
+	switch {
+	case f.Bytes <= 0 || f.Entries <= 0 || f.Deletes < 0 || f.Deletes > f.Entries:
+		return fmt.Sprintf("%d bytes, %d entries, %d of them deletes", f.Bytes, f.Entries, f.Deletes)
+	case rows != (f.LastRow != nil) || rows && bytes.Compare(f.FirstRow, f.LastRow) > 0:
+		return fmt.Sprintf("rows are %q to %q", f.FirstRow, f.LastRow)
+	case f.TimestampsKnown && f.MinTimestamp > f.MaxTimestamp:
+		return fmt.Sprintf("timestamps are %d to %d", f.MinTimestamp, f.MaxTimestamp)
+	case f.Ages.Oldest < firstAge || f.Ages.Oldest > f.Ages.Newest || f.Ages.Newest > maxNumber:
+		return fmt.Sprintf("ages are %d to %d", f.Ages.Oldest, f.Ages.Newest)
+	case f.Fence.After != nil && f.Fence.Last != nil && bytes.Compare(f.Fence.After, f.Fence.Last) >= 0:
+		return fmt.Sprintf("fence (%q,%q] is empty", f.Fence.After, f.Fence.Last)
+	}
+	return ""
+}
+
+// checkRows says how a file's rows, if they are known, break the rule for a tablet.
+func checkRows(t *Tablet, f *FileRef, rule rowRule) string {
+	if f.FirstRow == nil {
+		return ""
+	}
+	first, last := t.Extent.Contains(f.FirstRow), t.Extent.Contains(f.LastRow)
+	if rule == within && first && last {
+		return ""
+	}
+	// They meet when neither lies wholly on one side of the other.
+	below := t.Extent.PrevEndRow != nil && bytes.Compare(f.LastRow, t.Extent.PrevEndRow) <= 0
+	above := t.Extent.EndRow != nil && bytes.Compare(f.FirstRow, t.Extent.EndRow) > 0
+	if rule == meets && !below && !above {
+		return ""
+	}
+	return fmt.Sprintf("rows %q to %q are not those of %v", f.FirstRow, f.LastRow, t.Extent)
+}
+
+// place inserts a file among those of a tablet that is being made, newest first.
+func (t *Tablet) place(f *FileRef) string {
+	i, _ := slices.BinarySearchFunc(t.Files, f, func(a FileRef, b *FileRef) int { return -cmp.Compare(a.Ages.Newest, b.Ages.Newest) })
+	if i > 0 && t.Files[i-1].Ages.Oldest <= f.Ages.Newest {
+		return overlap(f, &t.Files[i-1])
+	}
+	if i < len(t.Files) && t.Files[i].Ages.Newest >= f.Ages.Oldest {
+		return overlap(f, &t.Files[i])
+	}
+	t.Files = slices.Insert(t.Files, i, *f)
+	return ""
+}
+
+func overlap(f, other *FileRef) string {
+	return fmt.Sprintf("ages %d to %d overlap those of file %d, %d to %d", f.Ages.Oldest, f.Ages.Newest,
+		other.Number, other.Ages.Oldest, other.Ages.Newest)
+}
