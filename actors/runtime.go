@@ -130,7 +130,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 		rt.log = slog.New(slog.DiscardHandler)
 	}
 	if rt.system == nil {
-		rt.system, rt.owned = newSystem(), true
+		rt.system, rt.owned = NewSystem(), true
 	}
 	rt.root = actor.NewRootContext(rt.system, nil)
 	rt.strategy = &stopFailed{rt: rt}
@@ -140,9 +140,9 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	return rt, nil
 }
 
-// newSystem makes a system that prints nothing. Its dead letters are throttled by a goroutine that lives as long as
+// NewSystem makes an actor system that prints nothing. Its dead letters are throttled by a goroutine that lives as long as
 // the interval, so the interval is short.
-func newSystem() *actor.ActorSystem {
+func NewSystem() *actor.ActorSystem {
 	quiet := slog.New(slog.DiscardHandler)
 	return actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),

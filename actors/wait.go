@@ -62,3 +62,16 @@ func (rt *Runtime) Abandon() {
 		rt.system.Shutdown()
 	}
 }
+
+// KindOf is the kind of a living actor, empty if there is none of that id.
+func (rt *Runtime) KindOf(id string) string {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if c := rt.alive[id]; c != nil {
+		return c.spec.Kind
+	}
+	return ""
+}
+
+// StopLater has an actor stop, and does not wait for it.
+func (rt *Runtime) StopLater(id string) { rt.root.Stop(actor.NewPID(rt.system.Address(), id)) }
