@@ -61,8 +61,10 @@ var Rows = map[string]Row{
 	"internal/vfs":       {For: "Files as an interface.", Rank: outside, May: OS | Files},
 
 	"tablet":                {For: "The vocabulary: keys, entries, mutations, ranges, extents, batches, errors.", Rank: vocabulary},
+	"internal/record":       {For: "The one framing of log segments and manifests.", Rank: container, May: Files},
 	"tablet/rfile/bcfile":   {For: "The container below: checked, compressed blocks.", Rank: container, May: Files, Modules: codecs},
 	"tablet/rfile":          {For: "The file format: writer, reader, relative keys, index levels.", Rank: format, May: Files, Modules: codecs},
+	"tablet/rfile/parallel": {For: "Goroutines beside the file format: read ahead, compress behind, spread a check over cores.", Rank: mechanism},
 	"tablet/rfile/accumulo": {For: "Holds the file format against Accumulo's own reader and writer, in tests behind a build tag.", Rank: mechanism},
 	"tablet/visibility":     {For: "Parses and evaluates visibility expressions.", Rank: format},
 	"tablet/iter":           {For: "Iterators and the stack: merge, delete, column, visibility, version.", Rank: mechanism},
