@@ -26,12 +26,10 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, pathError("read", f.name, fs.ErrClosed)
 	case off < 0:
 		return 0, pathError("read", f.name, errNegative)
-	case off >= int64(len(f.n.data)) && len(p) > 0:
-		return 0, io.EOF
 	case len(p) == 0:
 		return 0, nil
 	}
-	n := copy(p, f.n.data[off:])
+	n := f.n.content.readAt(p, off)
 	if n < len(p) {
 		return n, io.EOF
 	}
@@ -39,16 +37,22 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *memFile) Write(p []byte) (int, error) {
-	f.fs.device.mu.Lock()
-	defer f.fs.device.mu.Unlock()
+	device := f.fs.device
+	device.mu.Lock()
+	defer device.mu.Unlock()
 	switch {
 	case !f.writing:
 		return 0, pathError("write", f.name, errReading)
 	case f.closed:
 		return 0, pathError("write", f.name, fs.ErrClosed)
 	}
-	f.n.data = append(f.n.data, p...)
-	return len(p), nil
+	n, err := device.room(len(p))
+	f.n.content.append(p[:n])
+	device.used += uint64(n)
+	if err != nil {
+		return n, pathError("write", f.name, err)
+	}
+	return n, nil
 }
 
 func (f *memFile) Sync() error {
@@ -57,8 +61,18 @@ func (f *memFile) Sync() error {
 	if f.closed {
 		return pathError("sync", f.name, fs.ErrClosed)
 	}
-	f.n.synced = len(f.n.data)
+	f.n.synced = f.n.content.length
 	return nil
+}
+
+// dropUnsynced is what a failed sync may do: what was written since the last one never reaches the disk, though the
+// process still sees it, and though a later sync says that all is well.
+func (f *memFile) dropUnsynced() {
+	f.fs.device.mu.Lock()
+	defer f.fs.device.mu.Unlock()
+	if n := f.n; n.pending() > 0 {
+		n.dropped = append(n.dropped[:len(n.dropped):len(n.dropped)], span{n.synced, n.content.length})
+	}
 }
 
 func (f *memFile) Close() error {
@@ -68,7 +82,7 @@ func (f *memFile) Close() error {
 		return pathError("close", f.name, fs.ErrClosed)
 	}
 	f.closed = true
-	f.fs.device.open--
+	f.fs.device.closed(f.n)
 	return nil
 }
 
@@ -78,5 +92,5 @@ func (f *memFile) Size() (int64, error) {
 	if f.closed {
 		return 0, pathError("stat", f.name, fs.ErrClosed)
 	}
-	return int64(len(f.n.data)), nil
+	return f.n.content.length, nil
 }

@@ -21,9 +21,15 @@ func (m *MemFS) Lock(name string) (io.Closer, error) {
 		return nil, pathError("lock", name, err)
 	}
 	n.locked = true
-	n.data, n.synced = []byte(strconv.Itoa(syscall.Getpid())+"\n"), 0
-	m.device.open++
+	m.device.replace(n, contentOf([]byte(strconv.Itoa(syscall.Getpid())+"\n")))
+	m.device.opened(n)
 	return &memLock{fs: m, n: n, name: name}, nil
+}
+
+// replace gives a file another content, of which nothing is synced.
+func (d *memDevice) replace(n *memNode, c content) {
+	d.used += uint64(c.length) - uint64(n.content.length)
+	n.content, n.synced, n.dropped = c, 0, nil
 }
 
 // memLock is a lock held; n is nil once it is given back.
@@ -40,8 +46,8 @@ func (l *memLock) Close() error {
 		return pathError("unlock", l.name, fs.ErrClosed)
 	}
 	l.n.locked = false
-	l.n.data, l.n.synced = nil, 0
+	l.fs.device.replace(l.n, content{})
+	l.fs.device.closed(l.n)
 	l.n = nil
-	l.fs.device.open--
 	return nil
 }
