@@ -6,8 +6,9 @@
 //     is left, from which another session goes on.
 //   - Place: where a reader stands, exact among entries with equal keys.
 //   - Page: a stretch of the answer that owns its bytes and may cross goroutines.
+//   - Cursor: the same stack, entry by entry, to be sought anywhere.
 //   - Limits: when a page is full.
 //
-// A session belongs to one goroutine. The package opens no file and holds no lease: whoever opens a session hands it
+// A session and a cursor belong to one goroutine. The package opens no file and holds no lease: whoever opens a session hands it
 // its sources, and keeps alive what they read until Close.
 package scan

@@ -49,20 +49,28 @@ func Open(pool *iter.Pool, sources []iter.Source, spec Spec) (*Session, error) {
 	if start, ok := spec.Range.Start(); ok && s.skip > 0 {
 		s.place = Place{key: start.Key.Clone(), equal: s.skip}
 	}
-	s.stack = iter.NewStack(pool.Get(spec.Mode, sources), iter.StackOptions{
+	var err error
+	if s.stack, s.top, err = build(pool, sources, &spec); err != nil {
+		return nil, fmt.Errorf("open scan: %w", err)
+	}
+	return s, nil
+}
+
+// build puts the stack on sources, and the user iterators, if there are any, on the stack.
+func build(pool *iter.Pool, sources []iter.Source, spec *Spec) (*iter.Stack, iter.Iterator, error) {
+	stack := iter.NewStack(pool.Get(spec.Mode, sources), iter.StackOptions{
 		MaxVersions: spec.MaxVersions, Columns: spec.Columns, Visible: spec.Visible,
 	})
 	if len(spec.Iterators) == 0 {
-		return s, nil
+		return stack, nil, nil
 	}
 	env := spec.Env
 	env.Scope = iter.Scan
-	top, err := iter.Build(iter.NewEntries(s.stack), spec.Iterators, env)
+	top, err := iter.Build(iter.NewEntries(stack), spec.Iterators, env)
 	if err != nil {
-		return nil, fmt.Errorf("open scan: %w", errors.Join(err, s.stack.Close()))
+		return nil, nil, errors.Join(err, stack.Close())
 	}
-	s.top = top
-	return s, nil
+	return stack, top, nil
 }
 
 // Fill empties the page and copies the next entries into it. more is false when nothing is behind them. The page may be
