@@ -194,38 +194,32 @@ func TestMergeMost(t *testing.T) {
 	}
 }
 
-// TestMergeComparisons holds the costs that the two modes are known by.
+// TestMergeComparisons holds the costs that the modes are known by.
 func TestMergeComparisons(t *testing.T) {
+	keys := ingestKeys(rand.New(rand.NewPCG(1, 1)), 1<<15)
 	f := func(mode Mode, stretch int, least, most float64) {
 		t.Helper()
-		m := NewMerge(mode, dealt(8, 4096, stretch))
+		m := NewMerge(mode, dealt(keys, 8, stretch).sources())
 		if err := m.Seek(ctx, tablet.Range{}, tablet.Families{}); err != nil {
 			t.Fatal(err)
 		}
-		n := 0
-		runs := make([]Run, 64)
-		for {
-			got, err := m.Fill(ctx, runs)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got == 0 {
-				break
-			}
-			for _, r := range runs[:got] {
-				n += r.Len()
-			}
-		}
+		n := drainRuns(t, m, make([]Run, 64))
 		per := float64(m.Stats().Comparisons) / float64(n)
 		if per < least || per > most {
-			t.Errorf("%v, runs of %d: %.2f comparisons an entry, want %.1f to %.1f", mode, stretch, per, least, most)
+			t.Errorf("%v, runs of %d: %.4f comparisons an entry, want %.3f to %.3f", mode, stretch, per, least, most)
 		}
 	}
 	f(Old, 1, 5, 9)
 	f(Old, 64, 5, 9)
 	f(New, 1, 4, 9)
 	f(New, 64, 0.9, 1.3)
-	f(New, 1024, 0.9, 1.1)
+	f(New, 1024, 0.99, 1.1)
+	f(Swap, 1, 3, 7)
+	f(Swap, 1024, 0.99, 1.1)
+	for _, mode := range []Mode{Tree, TreeEntry} {
+		f(mode, 1, 0, 0.1)
+		f(mode, 1024, 0, 0.001)
+	}
 }
 
 // TestMergeError wants all that is certainly before an error, then the error, and the error again.
