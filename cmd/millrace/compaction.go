@@ -12,6 +12,7 @@ import (
 	"millrace/tablet/iter"
 	"millrace/tablet/rfile"
 	"millrace/tablet/rfile/bcfile"
+	"millrace/tablet/rfile/parallel"
 )
 
 // compaction is one job on files that arguments name: what compact and convert share.
@@ -86,8 +87,11 @@ func (c *compaction) run(ctx context.Context, e *env, spec job.Spec) (result out
 // write makes a complete and durable file, which has yet to get its name.
 func (c *compaction) write(ctx context.Context, spec job.Spec, out *output, p *progress) (result outcome, err error) {
 	for _, r := range slices.Backward(c.readers) {
-		spec.Inputs = append(spec.Inputs, job.File(r))
+		spec.Inputs = append(spec.Inputs, job.FileAhead(r, parallel.Ahead))
 	}
+	var behind parallel.Compressor
+	defer behind.Close()
+	spec.Writer.Behind = &behind
 	spec.Create = func() (vfs.File, error) { return out.handOver(), nil }
 	spec.Remove = func() error { return nil } // the output's end does that
 	j, err := job.New(spec, iter.NewPool())

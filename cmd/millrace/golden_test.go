@@ -96,7 +96,7 @@ func TestGoldenVerify(t *testing.T) {
 	forGoldens(t, func(t *testing.T, path string, want golden) {
 		s := &shell{t: t}
 		var v verdict
-		parseJSON(t, []byte(s.ok("rfile", "verify", "--deep", "--format", "json", path)), &v)
+		parseJSON(t, []byte(s.ok("rfile", "verify", "--hash", "--format", "json", path)), &v)
 		if !v.OK || v.File != path || v.Error != nil {
 			t.Errorf("verdict %+v", v)
 		}
@@ -228,7 +228,7 @@ func TestGoldenRoundTrip(t *testing.T) {
 func (s *shell) checkEntries(name string, want golden, groups bool) {
 	s.t.Helper()
 	var v verdict
-	parseJSON(s.t, []byte(s.ok("rfile", "verify", "--deep", "--format", "json", name)), &v)
+	parseJSON(s.t, []byte(s.ok("rfile", "verify", "--hash", "--format", "json", name)), &v)
 	if v.SHA256 != want.SHA256 || *v.Entries != want.Entries || v.RFileVersion != 8 || !*v.Sums {
 		s.t.Errorf("%s: %+v", name, v)
 	}

@@ -17,6 +17,7 @@ import (
 	"millrace/tablet"
 	"millrace/tablet/rfile"
 	"millrace/tablet/rfile/bcfile"
+	"millrace/tablet/rfile/parallel"
 )
 
 const sumsSchema = "millrace.rfile.sums/1"
@@ -136,7 +137,7 @@ func (e *env) writeSums(ctx context.Context, path string, file vfs.File, r *rfil
 func (e *env) sumsOf(ctx context.Context, f vfs.File, r *rfile.Reader) (*bcfile.Sums, error) {
 	p := e.progress("decode "+f.Name(), "entries", entriesOf([]*rfile.Reader{r}))
 	defer p.end()
-	if _, err := r.Verify(ctx, p.set); err != nil {
+	if _, err := r.Verify(ctx, rfile.VerifyOptions{Spread: parallel.Spread, Progress: p.set}); err != nil {
 		return nil, err
 	}
 	regions, err := regionsOf(ctx, r)
@@ -149,18 +150,23 @@ func (e *env) sumsOf(ctx context.Context, f vfs.File, r *rfile.Reader) (*bcfile.
 }
 
 // regionsOf are the blocks that the indexes of a file name.
-func regionsOf(ctx context.Context, r *rfile.Reader) ([]bcfile.Region, error) {
-	var regions []bcfile.Region
+func regionsOf(ctx context.Context, r *rfile.Reader) (regions []bcfile.Region, err error) {
+	err = eachRegion(ctx, r, func(reg bcfile.Region) { regions = append(regions, reg) })
+	return regions, err
+}
+
+// eachRegion visits the blocks that the indexes of a file name.
+func eachRegion(ctx context.Context, r *rfile.Reader, visit func(bcfile.Region)) error {
 	visitor := rfile.Visitor{
-		Node: func(n rfile.NodeInfo) error { regions = append(regions, n.Region); return nil },
-		Leaf: func(l rfile.LeafInfo) error { regions = append(regions, l.Region); return nil },
+		Node: func(n rfile.NodeInfo) error { visit(n.Region); return nil },
+		Leaf: func(l rfile.LeafInfo) error { visit(l.Region); return nil },
 	}
 	for _, groups := range [][]*rfile.Group{r.Groups(), r.Samples()} {
 		for _, g := range groups {
 			if err := r.Walk(ctx, g, visitor); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return regions, nil
+	return nil
 }

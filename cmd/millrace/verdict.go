@@ -13,6 +13,7 @@ import (
 	"millrace/tablet/iter"
 	"millrace/tablet/rfile"
 	"millrace/tablet/rfile/bcfile"
+	"millrace/tablet/rfile/parallel"
 )
 
 // verdict is what verify found of a file. What could not be found out is absent.
@@ -27,7 +28,7 @@ type verdict struct {
 	Sums          *bool          `json:"sums,omitempty"`    // whether there are checksums of the file
 	Sidecar       string         `json:"sidecar,omitempty"` // the file that has them, if it is not this one
 	Entries       *int64         `json:"entries,omitempty"`
-	SHA256        string         `json:"sha256,omitempty"` // of all entries in key order, groups merged; deep only
+	SHA256        string         `json:"sha256,omitempty"` // of all entries in key order, groups merged; if asked for
 	Groups        []groupVerdict `json:"groups,omitzero"`
 	Error         *errorDocument `json:"error,omitempty"`
 }
@@ -38,14 +39,14 @@ type groupVerdict struct {
 	Default     bool    `json:"default"`
 	Entries     int64   `json:"entries"`
 	Deletes     *int64  `json:"deletes,omitempty"` // deep only
-	SHA256      string  `json:"sha256,omitempty"`  // deep only
+	SHA256      string  `json:"sha256,omitempty"`  // if asked for
 	IndexLevels int     `json:"index_levels"`
 	DataBlocks  int64   `json:"data_blocks"`
 }
 
 // judge checks a file. The verdict holds what was found until an error.
-func (e *env) judge(ctx context.Context, t target, deep bool, m meter) (v *verdict, err error) {
-	v = &verdict{File: t.path, Deep: deep}
+func (e *env) judge(ctx context.Context, t target, depth depth, m meter) (v *verdict, err error) {
+	v = &verdict{File: t.path, Deep: depth != shallow}
 	if t.err != nil {
 		return v, t.err
 	}
@@ -71,20 +72,27 @@ func (e *env) judge(ctx context.Context, t target, deep bool, m meter) (v *verdi
 	if err := v.judgeIndexes(ctx, r); err != nil {
 		return v, err
 	}
-	if deep {
-		err = v.judgeEntries(ctx, r, m)
+	if v.Deep {
+		err = v.judgeEntries(ctx, r, depth == hashed, m)
 	}
 	v.OK = err == nil
 	return v, err
 }
 
-// judgeContainer reads the whole file once and compares its checksums, those beside it if it carries none.
+// judgeContainer compares the file's checksums, those beside it if it carries none. It reads the whole file, unless all
+// entries are going to be read: a block is then compared when it is.
 func (e *env) judgeContainer(ctx context.Context, f vfs.File, v *verdict, m meter) (*bcfile.Sums, error) {
 	sidecar, err := e.sidecar(v.File, *v.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	report, err := bcfile.VerifyWith(ctx, f, bcfile.ReaderOptions{Sidecar: sidecar}, m.read)
+	o := bcfile.ReaderOptions{Sidecar: sidecar}
+	var report bcfile.Report
+	if v.Deep {
+		report, err = bcfile.VerifyFrame(ctx, f, o)
+	} else {
+		report, err = bcfile.VerifyWith(ctx, f, o, m.read)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +121,27 @@ func (v *verdict) judgeIndexes(ctx context.Context, r *rfile.Reader) error {
 	return err
 }
 
-// judgeEntries decodes everything, twice if there are several groups.
-func (v *verdict) judgeEntries(ctx context.Context, r *rfile.Reader, m meter) error {
+// judgeEntries decodes everything: block by block on all processors, or entry by entry for the hashes, and for these
+// twice if there are several groups. Blocks that no index leads to have their checksum compared and no more.
+func (v *verdict) judgeEntries(ctx context.Context, r *rfile.Reader, hash bool, m meter) error {
 	total := *v.Entries
-	if len(r.Groups()) > 1 {
+	if hash && len(r.Groups()) > 1 {
 		total *= 2
 	}
-	reports, err := r.Verify(ctx, func(n int64) { m.decoded(n, total) })
+	reports, err := r.Verify(ctx, rfile.VerifyOptions{Hash: hash, Ahead: parallel.Ahead, Spread: parallel.Spread,
+		Progress: func(n int64) { m.decoded(n, total) }})
 	if err != nil {
 		return err
 	}
 	for i, g := range reports {
 		v.Groups[i].Deletes, v.Groups[i].SHA256 = &reports[i].Deletes, g.SHA256
+	}
+	rest := r.Container().Coverage()
+	if err := eachRegion(ctx, r, rest.Note); err != nil {
+		return err
+	}
+	if err := rest.CheckRest(ctx, nil); err != nil || !hash {
+		return err
 	}
 	if len(reports) == 1 {
 		v.SHA256 = reports[0].SHA256
@@ -137,7 +154,11 @@ func (v *verdict) judgeEntries(ctx context.Context, r *rfile.Reader, m meter) er
 // mergedDigest is the digest of a file's entries in key order over all groups.
 func mergedDigest(ctx context.Context, r *rfile.Reader, progress func(entries int64)) (sum string, err error) {
 	digest, seen := rfile.NewDigest(), int64(0)
-	s, err := openScan(ctx, r, r.Groups(), tablet.Range{}, tablet.Families{})
+	var sources []iter.Source
+	for _, g := range r.Groups() {
+		sources = append(sources, r.Cursor(g, rfile.CursorOptions{Ahead: parallel.Ahead}))
+	}
+	s, err := newScan(ctx, sources, tablet.Range{}, tablet.Families{})
 	if err != nil {
 		return "", err
 	}
@@ -151,14 +172,14 @@ func mergedDigest(ctx context.Context, r *rfile.Reader, progress func(entries in
 	return digest.Hex(), err
 }
 
-// printVerdict prints a verdict as a line of text, and with --deep one for each group.
+// printVerdict prints a verdict as a line of text, and the hash as another.
 func (e *env) printVerdict(v *verdict) error {
 	var b bytes.Buffer
 	switch {
 	case v.Error == nil:
 		fmt.Fprintf(&b, "%s: ok, %s in %s, %s\n", printable(v.File), counted(*v.Entries, "entry", "entries"),
 			counted(int64(len(v.Groups)), "group", "groups"), v.assurance())
-		if v.Deep {
+		if v.SHA256 != "" {
 			fmt.Fprintf(&b, "  sha256 %s\n", v.SHA256)
 		}
 	case v.Error.Offset != nil && v.Error.File == sidecarOf(printable(v.File)):

@@ -19,17 +19,25 @@ type batched interface {
 	sourcesOf(f tablet.Families, batchEntries int) []iter.Source
 }
 
-type fileInput struct{ r *rfile.Reader }
+type fileInput struct {
+	r     *rfile.Reader
+	ahead func(*rfile.Reader, *rfile.Group) rfile.BlockAhead
+}
 
 // File is a file as an input.
-func File(r *rfile.Reader) Input { return fileInput{r} }
+func File(r *rfile.Reader) Input { return fileInput{r: r} }
+
+// FileAhead is File whose blocks are read ahead, as rfile.CursorOptions.Ahead says.
+func FileAhead(r *rfile.Reader, ahead func(*rfile.Reader, *rfile.Group) rfile.BlockAhead) Input {
+	return fileInput{r, ahead}
+}
 
 func (in fileInput) Sources(f tablet.Families) []iter.Source { return in.sourcesOf(f, 0) }
 
 func (in fileInput) sourcesOf(f tablet.Families, batchEntries int) []iter.Source {
 	var out []iter.Source
 	for _, g := range in.r.GroupsFor(f) {
-		out = append(out, in.r.Cursor(g, rfile.CursorOptions{BatchEntries: batchEntries}))
+		out = append(out, in.r.Cursor(g, rfile.CursorOptions{BatchEntries: batchEntries, Ahead: in.ahead}))
 	}
 	return out
 }

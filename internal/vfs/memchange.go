@@ -67,8 +67,7 @@ func (n *memNode) settleOne(number uint64) {
 	if i < 0 {
 		return // durable already
 	}
-	n.durable = n.changes[i].apply(slices.Clone(n.durable))
-	n.shared = false
+	n.durable = n.changes[i].apply(n.durable) // not shared, since there is a change
 	n.changes = slices.Delete(n.changes, i, i+1)
 }
 

@@ -97,6 +97,22 @@ func TestImageReorder(t *testing.T) {
 	}
 }
 
+// TestImageReorderOfOneName takes a name away, gives it to another file, and takes it away again: no removal hits the
+// other file.
+func TestImageReorderOfOneName(t *testing.T) {
+	m := Mem()
+	put(t, m, "f", "1")
+	check(t, m.SyncDir("."))
+	check(t, m.Remove("f"))
+	put(t, m, "f", "2")
+	check(t, m.Remove("f"))
+	for nth, want := range []string{`f="1"`, ``, `f="2"`, `f="2"`, `f="1"`, ``, ``, ``} {
+		if got := dump(t, m.Image(ImageOptions{Mode: ImageReorder, Nth: nth + 1})); got != want {
+			t.Errorf("subset %03b: %s, want %s", nth, got, want)
+		}
+	}
+}
+
 // TestImageReorderOfMany numbers the last eight changes and draws those before.
 func TestImageReorderOfMany(t *testing.T) {
 	m := Mem()
@@ -137,6 +153,9 @@ func TestImageRenamesAreAtomic(t *testing.T) {
 			if synced>>i&1 == 1 {
 				check(t, m.SyncDir(dir))
 			}
+		}
+		if n, want := m.Images(ImageReorder), []int{4, 1, 4, 1}[synced]; n != want {
+			t.Errorf("synced %02b: %d subsets, want %d", synced, n, want)
 		}
 		seen := map[string]bool{}
 		for _, mode := range ImageModes() {
@@ -248,6 +267,9 @@ func TestImageJunk(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(200) {
 		got := get(t, m.Image(ImageOptions{Mode: ImageJunk, Seed: seed}), "f")
+		if len(got) == len(whole) {
+			kinds["full length"]++
+		}
 		if got[:100] != whole[:100] {
 			t.Fatalf("seed %d: what was synced is damaged", seed)
 		}
@@ -262,6 +284,9 @@ func TestImageJunk(t *testing.T) {
 				kinds["old, same place"]++
 			case strings.Contains(old, p[:50]):
 				kinds["old"]++
+				if i == 1 {
+					kinds["old, elsewhere"]++
+				}
 			default:
 				kinds["random"]++
 			}
@@ -271,6 +296,10 @@ func TestImageJunk(t *testing.T) {
 		if kinds[kind] < 8 {
 			t.Errorf("%d pages of kind %s: %v", kinds[kind], kind, kinds)
 		}
+	}
+	// Of three pages of the old file one is at the same place: two thirds of the time it is that one.
+	if kinds["full length"] < 140 || kinds["old, same place"] < kinds["old, elsewhere"] {
+		t.Errorf("%v", kinds)
 	}
 }
 
@@ -313,6 +342,9 @@ func TestImageOfDroppedBytes(t *testing.T) {
 	check(t, err)
 	if got := get(t, m.Durable(), "f"); got != "ab" {
 		t.Errorf("before the next sync: %q", got)
+	}
+	if got := get(t, m.Image(ImageOptions{Mode: ImageRandom, P: 1}), "f"); got != "ab\x00\x00ef" {
+		t.Errorf("before the next sync, with all: %q", got)
 	}
 	if got := get(t, m.Image(ImageOptions{Mode: ImagePrefix, Nth: 4}), "f"); got != "ab\x00\x00e" {
 		t.Errorf("before the next sync, with all but a byte: %q", got)

@@ -32,11 +32,22 @@ type BlockLoader interface {
 	Load() (*Block, error)
 }
 
+// BlockAhead reads and decompresses the data blocks of a group before its cursor asks for them, as on a goroutine of its
+// own. It serves one cursor.
+type BlockAhead interface {
+	// Read returns the raw bytes of a block, as BlockReader.Read does, valid until the next call. It is asked for the
+	// blocks in the order of the index, without a gap, but for the first and after a seek.
+	Read(r bcfile.Region) ([]byte, error)
+	// Close ends what runs, and returns when nothing reads the file any longer.
+	Close()
+}
+
 // blockFetch gets blocks of one kind through a cache, if there is one, else into a buffer that the next block takes over.
 type blockFetch struct {
 	kind   BlockKind
 	cache  BlockCache
 	blocks *bcfile.BlockReader
+	ahead  BlockAhead    // reads in place of blocks, if not nil
 	region bcfile.Region // being loaded
 }
 
@@ -52,8 +63,20 @@ func (f *blockFetch) get(r bcfile.Region) ([]byte, *Block, error) {
 			return b.Raw, b, nil
 		}
 	}
+	if f.ahead != nil {
+		raw, err := f.ahead.Read(r)
+		return raw, nil, err
+	}
 	raw, err := f.blocks.Read(r)
 	return raw, nil, err
+}
+
+// close lets go of buffers, and of what reads ahead.
+func (f *blockFetch) close() {
+	if f.ahead != nil {
+		f.ahead.Close()
+	}
+	f.blocks.Close()
 }
 
 // Load implements BlockLoader.

@@ -111,7 +111,7 @@ func TestBloomWritten(t *testing.T) {
 		wo := WriterOptions{Codec: "lz4", BlockBytes: 400, Bloom: &o}
 		file, _ := writeGroups(t, wo, all, [][]string{{"f"}, nil})
 		r := readBytes(t, file)
-		if _, err := r.Verify(context.Background(), nil); err != nil {
+		if _, err := verifyAll(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := r.Container().Meta(bloomName); !ok {
@@ -310,7 +310,7 @@ func TestBloomHidesNothing(t *testing.T) {
 	if _, err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = readBytes(t, out.Bytes()).Verify(context.Background(), nil)
+	_, err = verifyAll(context.Background(), readBytes(t, out.Bytes()))
 	if !errors.Is(err, tablet.ErrCorrupt) {
 		t.Errorf("verify: %v", err)
 	}

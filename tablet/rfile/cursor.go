@@ -16,6 +16,9 @@ type CursorOptions struct {
 	BatchEntries int
 	// Cache keeps blocks between cursors. Without one a cursor keeps the block and the index nodes that it is at.
 	Cache BlockCache
+	// Ahead, if not nil, reads the data blocks in place of the cursor: for walks from one end to the other. Where there
+	// is a cache it serves what that does not keep. A cursor that has one must be closed.
+	Ahead func(*Reader, *Group) BlockAhead
 	// NoBlockIndex makes every seek read a block from its front; see BlockIndex.
 	NoBlockIndex bool
 	// NoBloom leaves the file's Bloom filter out of account.
@@ -85,6 +88,9 @@ func (r *Reader) Cursor(g *Group, o CursorOptions) *Cursor {
 	}
 	c := &Cursor{r: r, g: g, o: o, path: newPath(r, g, o), done: true}
 	c.data = blockFetch{kind: DataBlock, cache: o.Cache, blocks: r.bc.NewBlockReader()}
+	if o.Ahead != nil {
+		c.data.ahead = o.Ahead(r, g)
+	}
 	c.again.from = -1
 	c.dec.batch = &c.batch
 	return c
@@ -394,7 +400,7 @@ func (c *Cursor) Close() error {
 		return nil
 	}
 	c.done, c.err = true, fmt.Errorf("cursor on %s: %w", c, tablet.ErrClosed)
-	c.data.blocks.Close()
+	c.data.close()
 	c.path.close()
 	c.data = blockFetch{}
 	c.batch, c.out, c.dec = tablet.Batch{}, tablet.Batch{}, decoder{batch: &c.batch}

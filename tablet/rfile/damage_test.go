@@ -48,7 +48,7 @@ func readEverything(t testing.TB, b []byte) error {
 	}
 	defer r.Close()
 	ctx := context.Background()
-	if _, err := r.Verify(ctx, nil); err != nil {
+	if _, err := verifyAll(ctx, r); err != nil {
 		return err
 	}
 	for _, g := range r.Groups() {

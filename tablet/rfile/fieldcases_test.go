@@ -149,7 +149,7 @@ func TestManyIndexEntries(t *testing.T) {
 		if g.Blocks <= math.MaxUint16 || meta.Entries != int64(most) {
 			t.Fatalf("%s: %d entries in %d blocks", what, meta.Entries, g.Blocks)
 		}
-		reports, err := r.Verify(context.Background(), nil)
+		reports, err := verifyAll(context.Background(), r)
 		if err != nil || reports[0].Entries != int64(most) {
 			t.Fatalf("%s: %+v, %v", what, reports, err)
 		}

@@ -248,7 +248,7 @@ func TestGolden(t *testing.T) {
 		t.Run(g.File, func(t *testing.T) {
 			r := openPath(t, filepath.Join(filepath.Dir(path), g.File))
 			checkStructure(t, r, &g)
-			reports, err := r.Verify(context.Background(), nil)
+			reports, err := verifyAll(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)
 			}

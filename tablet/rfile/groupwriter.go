@@ -65,45 +65,6 @@ func (g *groupWriter) append(k *tablet.Key, value []byte) error {
 	return nil
 }
 
-// appendRun adds a stretch of a batch. An encoded entry depends on nothing but the one before it, so behind the first
-// entry the batch's own bytes are right as they are; only what begins a run or a block is encoded.
-func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error {
-	copies := b.Facts.Encoded && b.Facts.Contiguous
-	var encoded []byte
-	for i := lo; i < hi; i++ {
-		k := b.Key(i)
-		switch {
-		case !g.any:
-			g.startGroup(&k)
-			code = tablet.CodeOfFirst(&k)
-		case i > lo:
-			code = b.Codes[i]
-			if copies {
-				r := &b.Refs[i]
-				encoded = b.Raw[r.At:r.End]
-			}
-		}
-		same, shared := sharing(code)
-		if err := g.put(&k, b.Value(i), same, shared, encoded); err != nil {
-			return err
-		}
-		g.prev = k // a view, good while the batch is
-	}
-	if hi > lo {
-		g.keep.Assign(&g.prev)
-		g.prev = g.keep
-	}
-	return nil
-}
-
-// sharing says what a code promises: the fields before same are equal, and shared bytes of the field at same.
-func sharing(code uint64) (same, shared int) {
-	if code < tablet.CodeSameCell {
-		return 4, 0
-	}
-	return tablet.CodeField(code), int(tablet.CodeShared(code))
-}
-
 // startGroup notes the group's first key.
 func (g *groupWriter) startGroup(k *tablet.Key) {
 	g.any = true
@@ -115,7 +76,7 @@ func (g *groupWriter) startGroup(k *tablet.Key) {
 // behind the one before it.
 func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int, encoded []byte) error {
 	if int64(k.Size())+int64(len(value)) > maxEntryBytes {
-		return fmt.Errorf("entry %v with a value of %d bytes: more than %d: %w", *k, len(value), maxEntryBytes, tablet.ErrUsage)
+		return errEntryBytes(*k, len(value))
 	}
 	if err := g.count(k, same); err != nil {
 		return err
@@ -150,6 +111,10 @@ func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int, encoded
 	return nil
 }
 
+func errEntryBytes(k tablet.Key, valueBytes int) error {
+	return fmt.Errorf("entry %v with a value of %d bytes: more than %d: %w", k, valueBytes, maxEntryBytes, tablet.ErrUsage)
+}
+
 // considerCut decides, before an entry is added to a block that has passed its size, whether to close the block.
 func (g *groupWriter) considerCut(k *tablet.Key, value []byte) error {
 	if g.threshold == 0 {
@@ -167,18 +132,28 @@ func (g *groupWriter) considerCut(k *tablet.Key, value []byte) error {
 
 // cut writes the open block, with the key that stands for it in the index.
 func (g *groupWriter) cut(k *tablet.Key, last bool) error {
-	r, err := g.w.bc.WriteBlock(g.block)
-	if err != nil {
+	if err := g.writeBlock(k, last); err != nil {
 		return err
 	}
-	if err := g.index.add(k, g.entries, r, last); err != nil {
-		return err
-	}
-	g.block, g.entries, g.threshold = g.block[:0], 0, 0
+	g.entries, g.threshold = 0, 0
 	if g.sample != nil && !last {
 		return g.sample.relieve()
 	}
 	return nil
+}
+
+// writeBlock empties the open block into the file, or into the queue that leads there.
+func (g *groupWriter) writeBlock(k *tablet.Key, last bool) (err error) {
+	if q := g.w.behind; q != nil {
+		g.block, err = q.put(g, k, last)
+		return err
+	}
+	r, err := g.w.bc.WriteBlock(g.block)
+	if err != nil {
+		return err
+	}
+	g.block = g.block[:0]
+	return g.index.add(k, g.entries, r, last)
 }
 
 // count adds an entry to its family's count. same > 1 says that row and family are those of the entry before.
@@ -230,6 +205,11 @@ func (g *groupWriter) checkOwner(family []byte) error {
 func (g *groupWriter) finish(description []byte) ([]byte, error) {
 	if g.entries > 0 {
 		if err := g.cut(&g.prev, true); err != nil {
+			return nil, err
+		}
+	}
+	if g.w.behind != nil {
+		if err := g.w.behind.drain(); err != nil {
 			return nil, err
 		}
 	}

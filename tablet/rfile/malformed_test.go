@@ -261,7 +261,7 @@ func answerOf(t *testing.T, file []byte, content string) (answer, error) {
 	if held != content {
 		t.Errorf("other entries were read")
 	}
-	if _, err := r.Verify(ctx, nil); err != nil {
+	if _, err := verifyAll(ctx, r); err != nil {
 		return refusedByVerify, err
 	}
 	return accepted, nil

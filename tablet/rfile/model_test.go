@@ -211,7 +211,7 @@ func contentOf(t testing.TB, file []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := r.Verify(context.Background(), nil)
+	reports, err := verifyAll(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

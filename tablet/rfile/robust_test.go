@@ -143,7 +143,7 @@ func (y *tally) probe(file []byte, original string) (err error) {
 			return fmt.Errorf("%w: %v: %d by the cursor, %d by the plain decoder, %v", errWrong, g, len(all), len(plain), err)
 		}
 	}
-	reports, err := r.Verify(ctx, nil)
+	reports, err := verifyAll(ctx, r)
 	if original != "" {
 		held := ""
 		for i, g := range r.Groups() {

@@ -133,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		sortEntries(back)
 		sameEntries(t, what, back, all)
-		if _, err := r.Verify(context.Background(), nil); err != nil {
+		if _, err := verifyAll(context.Background(), r); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		checkMeta(t, what, meta, all)

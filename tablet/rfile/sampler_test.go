@@ -57,7 +57,7 @@ func TestSample(t *testing.T) {
 			t.Errorf("%d entries, want %d", meta.Entries, len(all))
 		}
 		r := readBytes(t, file)
-		if _, err := r.Verify(context.Background(), nil); err != nil {
+		if _, err := verifyAll(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
 		if !r.Sampler().Equal(s) || len(r.Samples()) != 2 {
@@ -144,7 +144,7 @@ func TestLargeSample(t *testing.T) {
 	o := WriterOptions{Codec: "none", BlockBytes: 3_000_000, Sampler: &Sampler{"RowSampler", map[string]string{"hasher": "md5", "modulus": "1"}}}
 	file, _ := writeGroups(t, o, all, [][]string{nil})
 	r := readBytes(t, file)
-	if _, err := r.Verify(context.Background(), nil); err != nil {
+	if _, err := verifyAll(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
 	blocks := func(g *Group) (entries []int, offsets []int64) {

@@ -1,35 +1,52 @@
 package rfile
 
 import (
-	"bytes"
 	"context"
 
 	"millrace/tablet"
 )
+
+// VerifyOptions says how to verify a file. The zero value is fit for use.
+type VerifyOptions struct {
+	// Hash computes the digest of each group, which takes the entries one after another: Spread is then of no use.
+	Hash bool
+	// Ahead is for the cursors that Hash needs; see CursorOptions.
+	Ahead func(*Reader, *Group) BlockAhead
+	// Spread calls work on as many goroutines as it likes, its own among them, and returns when all calls have: they
+	// share the blocks among them. What is found is the same. Default one call, on the caller's.
+	Spread func(work func())
+	// Progress, if not nil, is told the number of entries seen, now and then. It is called by one goroutine at a time.
+	Progress func(entries int64)
+}
 
 // GroupReport is what Verify found in a group.
 type GroupReport struct {
 	Group   *Group
 	Entries int64
 	Deletes int64
-	SHA256  string // of the group's entries in file order, see Digest
+	SHA256  string // of the group's entries in file order, see Digest; empty unless asked for
 }
 
-// Verify decodes every entry of every group, samples included, and holds it against the index, the counts and the Bloom filter. Damage is
-// a tablet.CorruptError. It returns the groups in file order, without the samples. progress, if not nil, is told the
-// number of entries seen, now and then.
-func (r *Reader) Verify(ctx context.Context, progress func(entries int64)) ([]GroupReport, error) {
+// Verify decodes every entry of every group, samples included, and holds it against the index, the counts and the Bloom
+// filter. Damage is a tablet.CorruptError; of several places it is the first one, by group and key, but for an index,
+// which is looked through as a whole before its blocks are. It returns the groups in file order, without the samples.
+func (r *Reader) Verify(ctx context.Context, o VerifyOptions) ([]GroupReport, error) {
 	var reports []GroupReport
+	if o.Spread == nil {
+		o.Spread = func(work func()) { work() }
+	}
+	if o.Progress == nil {
+		o.Progress = func(int64) {}
+	}
 	seen := int64(0)
 	for _, g := range append(append([]*Group(nil), r.groups...), r.samples...) {
-		v := verifier{r: r, g: g, progress: progress, seen: seen}
-		report, err := v.run(ctx)
-		if err != nil {
+		v := verifier{r: r, g: g, o: o, before: seen}
+		if err := v.run(ctx); err != nil {
 			return reports, err
 		}
-		seen = v.seen
+		seen += v.found.entries
 		if !g.sample {
-			reports = append(reports, report)
+			reports = append(reports, GroupReport{g, v.found.entries, v.found.deletes, v.sha256})
 		}
 	}
 	return reports, nil
@@ -37,48 +54,48 @@ func (r *Reader) Verify(ctx context.Context, progress func(entries int64)) ([]Gr
 
 // verifier checks one group.
 type verifier struct {
-	r        *Reader
-	g        *Group
-	progress func(int64)
-	seen     int64
-	families map[string]*int64
-	family   []byte // counted last, and its counter
-	counter  *int64
-	first    tablet.Key
-	bloom    *Bloom
-	report   GroupReport
+	r      *Reader
+	g      *Group
+	o      VerifyOptions
+	before int64 // entries of other groups
+	bloom  *Bloom
+	found  findings
+	sha256 string
 }
 
-func (v *verifier) run(ctx context.Context) (GroupReport, error) {
-	v.report.Group = v.g
-	var err error
+func (v *verifier) run(ctx context.Context) (err error) {
 	if v.bloom, err = v.r.Bloom(); err != nil {
-		return v.report, err
+		return err
 	}
-	blocks := int64(0)
+	entries := int64(0)
 	err = v.r.Walk(ctx, v.g, Visitor{Leaf: func(l LeafInfo) error {
-		blocks += int64(l.Entries)
+		entries += int64(l.Entries)
 		return nil
 	}})
 	if err != nil {
-		return v.report, err
+		return err
 	}
-	if err := v.decode(ctx); err != nil {
-		return v.report, err
+	if v.o.Hash {
+		err = v.decode(ctx)
+	} else {
+		err = v.checkBlocks(ctx)
 	}
-	if blocks != v.report.Entries {
-		return v.report, v.corrupt("index counts %d entries, the blocks hold %d", blocks, v.report.Entries)
+	if err != nil {
+		return err
 	}
-	return v.report, v.checkCounts()
+	if entries != v.found.entries {
+		return v.corrupt("index counts %d entries, the blocks hold %d", entries, v.found.entries)
+	}
+	return v.checkCounts()
 }
 
+// decode looks at all entries in their order.
 func (v *verifier) decode(ctx context.Context) error {
-	c := v.r.Cursor(v.g, CursorOptions{BatchEntries: 1024})
+	c := v.r.Cursor(v.g, CursorOptions{BatchEntries: 1024, Ahead: v.o.Ahead})
 	defer c.Close()
 	if err := c.Seek(ctx, tablet.Range{}, tablet.Families{}); err != nil {
 		return err
 	}
-	v.families = map[string]*int64{}
 	digest := NewDigest()
 	for {
 		b, err := c.Next(ctx)
@@ -86,7 +103,7 @@ func (v *verifier) decode(ctx context.Context) error {
 			return err
 		}
 		if b == nil {
-			v.report.SHA256 = digest.Hex()
+			v.sha256 = digest.Hex()
 			return nil
 		}
 		v.take(b)
@@ -94,25 +111,22 @@ func (v *verifier) decode(ctx context.Context) error {
 			return err
 		}
 		digest.AddRun(b, 0, b.Len())
-		if v.progress != nil {
-			v.progress(v.seen)
-		}
+		v.o.Progress(v.before + v.found.entries)
 	}
 }
 
 func (v *verifier) take(b *tablet.Batch) {
-	if v.report.Entries == 0 {
-		v.first = b.Key(0).Clone()
+	f := &v.found
+	if f.entries == 0 {
+		f.first, f.hasFirst = b.Key(0).Clone(), true
 	}
-	n := int64(b.Len())
-	v.report.Entries += n
-	v.seen += n
+	f.entries += int64(b.Len())
 	for i := range b.Refs {
 		if b.Refs[i].Deleted {
-			v.report.Deletes++
+			f.deletes++
 		}
 		if v.g.Tracked {
-			v.count(b.Key(i).Family())
+			f.count(b.Key(i).Family())
 		}
 	}
 }
@@ -127,8 +141,7 @@ func (v *verifier) checkBloom(b *tablet.Batch) error {
 			continue // the prefix is that of the entry before
 		}
 		if k := b.Key(i); !v.bloom.mayContain(v.bloom.functor.of(&k)) {
-			meta, _ := v.r.bc.Meta(bloomName)
-			return tablet.Corruptf(v.r.Name(), meta.Region.Offset, "%s lacks %v, which is in %v", bloomName, k, v.g)
+			return v.lacks(&k)
 		}
 	}
 	return nil
@@ -137,33 +150,28 @@ func (v *verifier) checkBloom(b *tablet.Batch) error {
 // functorCodes are the bounds below which a code says that a functor's fields did not change.
 var functorCodes = [...]uint64{1: tablet.CodeSameRow, 2: tablet.CodeSameFamily, 3: tablet.CodeSameQualifier}
 
-func (v *verifier) count(family []byte) {
-	if v.counter == nil || !bytes.Equal(v.family, family) {
-		if v.counter = v.families[string(family)]; v.counter == nil {
-			v.counter = new(int64)
-			v.families[string(family)] = v.counter
-		}
-		v.family = append(v.family[:0], family...)
-	}
-	*v.counter++
+func (v *verifier) lacks(k *tablet.Key) error {
+	meta, _ := v.r.bc.Meta(bloomName)
+	return tablet.Corruptf(v.r.Name(), meta.Region.Offset, "%s lacks %v, which is in %v", bloomName, *k, v.g)
 }
 
 func (v *verifier) checkCounts() error {
-	if v.g.HasFirstKey && tablet.Compare(&v.g.FirstKey, &v.first) != 0 {
-		return v.corrupt("first key recorded as %v is %v", v.g.FirstKey, v.first)
+	f := &v.found
+	if v.g.HasFirstKey && tablet.Compare(&v.g.FirstKey, &f.first) != 0 {
+		return v.corrupt("first key recorded as %v is %v", v.g.FirstKey, f.first)
 	}
 	for _, c := range v.g.Families {
 		n := int64(0)
-		if counter := v.families[string(c.Family)]; counter != nil {
+		if counter := f.families[string(c.Family)]; counter != nil {
 			n = *counter
 		}
 		if n != c.Count {
 			return v.corrupt("family %q recorded with %d entries has %d", c.Family, c.Count, n)
 		}
-		delete(v.families, string(c.Family))
+		delete(f.families, string(c.Family))
 	}
-	for f, n := range v.families {
-		return v.corrupt("family %q with %d entries is not listed", f, *n)
+	for family, n := range f.families {
+		return v.corrupt("family %q with %d entries is not listed", family, *n)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ type WriterOptions struct {
 	Bloom *BloomOptions
 	// FileID identifies the file in its sums. Default random.
 	FileID [16]byte
+	// Behind, if not nil, compresses the data blocks; see BlockCompressor. The file is the same.
+	Behind BlockCompressor
 }
 
 func (o WriterOptions) withDefaults() WriterOptions {
@@ -74,7 +76,7 @@ func (o WriterOptions) Validate() error {
 }
 
 // Writer writes one RFile in one pass and bounded memory: the open block, one open index node a level, and at most
-// 10 MiB of index held back, and with a sampler some 10 MB of sample. Groups follow one another, named ones first; keys of a group must not decrease.
+// 10 MiB of index held back, with a sampler some 10 MB of sample, and what Behind holds. Groups follow one another, named ones first; keys of a group must not decrease.
 //
 // After an error the file is of no use. A Writer is not safe for concurrent use.
 type Writer struct {
@@ -83,6 +85,7 @@ type Writer struct {
 	groups []*groupWriter // all but the last are finished
 	owner  map[string]string
 	bloom  *bloomWriter // nil for none
+	behind *blockQueue  // nil when blocks are compressed here
 	meta   tablet.FileMeta
 	index  []byte // descriptions of the finished groups
 	sample []byte // descriptions of their samples
@@ -110,6 +113,12 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	}}
 	if o.Bloom != nil {
 		rw.bloom = newBloomWriter(*o.Bloom)
+	}
+	if o.Behind != nil && o.Codec != bcfile.None { // none has nothing to do
+		if err := o.Behind.Start(o.Codec, o.Level); err != nil {
+			return nil, err
+		}
+		rw.behind = &blockQueue{press: o.Behind, bc: bc, codec: o.Codec}
 	}
 	return rw, nil
 }
@@ -158,9 +167,17 @@ func (w *Writer) start(g *Group, families [][]byte) error {
 	return nil
 }
 
+// fail makes an error the writer's last word, unless it has one. What went wrong with a block that is still on its way
+// went wrong before.
 func (w *Writer) fail(err error) error {
-	if w.err == nil {
-		w.err = err
+	if w.err != nil {
+		return w.err
+	}
+	w.err = err
+	if w.behind != nil {
+		if earlier := w.behind.drain(); earlier != nil {
+			w.err = earlier
+		}
 	}
 	return w.err
 }
@@ -231,7 +248,7 @@ func (w *Writer) finishGroup() error {
 // Entries is the number of entries appended so far.
 func (w *Writer) Entries() int64 { return w.meta.Entries }
 
-// Bytes is the number of bytes that the file has so far, without the open block.
+// Bytes is the number of bytes that the file has so far, without the open block and those that Behind still has.
 func (w *Writer) Bytes() int64 { return w.bc.Offset() }
 
 // appendSamples appends the samples' descriptions and configuration, or that there are none.

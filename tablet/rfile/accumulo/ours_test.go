@@ -20,7 +20,7 @@ func judged(t *testing.T, r *release, path, what string, s settings, all []table
 	t.Helper()
 	ok := true
 	want := tally(all)
-	if _, err := open(t, path).Verify(context.Background(), nil); err != nil {
+	if _, err := open(t, path).Verify(context.Background(), rfile.VerifyOptions{}); err != nil {
 		t.Errorf("%s: %v", what, err)
 		ok = false
 	}

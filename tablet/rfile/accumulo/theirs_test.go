@@ -113,7 +113,7 @@ func theirs(t *testing.T, r *release, path, what string, want count, s settings)
 	t.Helper()
 	f := open(t, path)
 	ok := true
-	if _, err := f.Verify(context.Background(), nil); err != nil {
+	if _, err := f.Verify(context.Background(), rfile.VerifyOptions{}); err != nil {
 		if s.codec == "bzip2" && strings.Contains(err.Error(), randomised) {
 			t.Logf("%-7s %-72s %8d entries  not read: %s", r.version, what, want.entries, randomised)
 			return

@@ -14,7 +14,9 @@ type BlockReader struct {
 	row  int    // of the sums, where the next block is looked for first
 	// ahead is what the next read in order takes at least; it doubles while reads are in order.
 	ahead int
-	stats ReadStats
+	// expected is where the stretch ends that is going to be read in order.
+	expected int64
+	stats    ReadStats
 }
 
 // ReadStats counts what a BlockReader did.
@@ -86,6 +88,10 @@ func (b *BlockReader) decompress(dst, stored []byte, reg Region) ([]byte, error)
 	return dst, nil
 }
 
+// Expect says that the blocks up to an offset in the file will be asked for in order, so that they are read at once, as
+// far as the read-ahead allows, and nothing behind them is.
+func (b *BlockReader) Expect(end int64) { b.expected = end }
+
 // Stats returns the counts since the beginning.
 func (b *BlockReader) Stats() ReadStats { return b.stats }
 
@@ -121,6 +127,8 @@ func (b *BlockReader) fetch(offset int64, n int) ([]byte, error) {
 func (b *BlockReader) want(offset int64, n int, inOrder bool) int {
 	limit := b.r.opts.ReadAheadBytes
 	switch {
+	case offset < b.expected && limit > 0:
+		b.ahead = int(min(b.expected-offset, int64(limit)))
 	case !inOrder || limit < 0:
 		b.ahead = 0
 	case b.ahead == 0:

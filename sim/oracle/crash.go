@@ -1,0 +1,171 @@
+package oracle
+
+import (
+	"maps"
+	"slices"
+
+	"millrace/tablet"
+)
+
+// tabletWorlds are what may be left of one tablet: of what was acknowledged and not surely safe, a prefix.
+type tabletWorlds struct {
+	rows    tablet.Range
+	options []map[string][]state
+}
+
+// settle notes an acknowledged operation for crashes.
+func (m *Model) settle(p *Pending) {
+	switch {
+	case p.flushed > 0 || len(p.units) > 0 && p.units[0].compact: // a flush: what came before it is safe
+		m.base = replay(m, m.base, m.journal[:min(p.flushed, len(m.journal))], tablet.Range{})
+		done := min(p.flushed, len(m.journal))
+		m.journal = slices.Clone(m.journal[done:])
+		for _, o := range m.open { // other flushes that were begun
+			o.flushed = max(0, o.flushed-done)
+		}
+	case len(p.units) > 0 && (p.level < tablet.DurabilitySync || len(m.journal) > 0):
+		m.journal = append(m.journal, p.change)
+	}
+	if len(m.journal) == 0 {
+		m.base = maps.Clone(m.rows)
+	}
+}
+
+// Crash says that the engine is gone. Operations in flight may have happened or not. Of acknowledged ones those are there
+// that are at least as safe as kept: DurabilityFlush for a crash of the process, DurabilitySync for a power cut; the
+// others up to some point of their tablet's order, and what was in files by an acknowledged flush. The extents are the
+// table's tablets at the moment of the crash. The next check must be of the whole table.
+func (m *Model) Crash(kept Level, extents []tablet.Extent) {
+	open := slices.Clone(m.open)
+	unsafe := slices.ContainsFunc(m.journal, func(c change) bool { return c.level < kept })
+	if unsafe {
+		for _, e := range extents {
+			m.lost = append(m.lost, m.worlds(kept, e.DataRange(), open))
+		}
+	}
+	for _, p := range open {
+		m.Unknown(p)
+	}
+	if !unsafe {
+		m.base, m.journal = maps.Clone(m.rows), nil
+	}
+}
+
+// worlds are what may be left of a tablet.
+func (m *Model) worlds(kept Level, rows tablet.Range, open []*Pending) tabletWorlds {
+	w := tabletWorlds{rows: rows}
+	least := 0 // journal entries that must be there
+	for i, c := range m.journal {
+		if c.level >= kept && slices.ContainsFunc(c.units, func(u unit) bool { return within(rows, string(u.mutation.Row())) }) {
+			least = i + 1
+		}
+	}
+	for n := least; n < len(m.journal); n++ {
+		w.options = append(w.options, replay(m, m.base, m.journal[:n], rows))
+	}
+	// With all of the journal, what was in flight may be there too.
+	all := &Model{versions: m.versions, rows: clip(m.rows, rows), open: slices.Clone(m.open), slots: m.slots}
+	for _, p := range open {
+		all.Unknown(p)
+	}
+	w.options = append(w.options, clip(all.rows, rows))
+	return w
+}
+
+func within(rows tablet.Range, row string) bool {
+	key := tablet.RowKey([]byte(row))
+	return rows.Contains(&key)
+}
+
+func clip(rows map[string][]state, to tablet.Range) map[string][]state {
+	c := maps.Clone(rows)
+	maps.DeleteFunc(c, func(row string, _ []state) bool { return !within(to, row) })
+	return c
+}
+
+// replay applies changes in order to the rows within a range; the zero range is all.
+func replay(m *Model, base map[string][]state, changes []change, rows tablet.Range) map[string][]state {
+	out := clip(base, rows)
+	if out == nil {
+		out = make(map[string][]state)
+	}
+	for _, c := range changes {
+		for _, u := range c.units {
+			row := string(u.mutation.Row())
+			if !within(rows, row) {
+				continue
+			}
+			states := out[row]
+			if states == nil {
+				states = []state{{}}
+			}
+			next := make([]state, 0, len(states))
+			for _, s := range states {
+				s = m.after(s, u)
+				s.done = 0
+				next = append(next, s)
+			}
+			out[row] = next
+		}
+	}
+	return out
+}
+
+// find settles, after a crash, which of a tablet's worlds agree with what a scan of the whole table has found.
+func (m *Model) find(q Query, byRow map[string][]tablet.Entry) error {
+	for _, w := range m.lost {
+		kept := make(map[string][]state)
+		matched := false
+		for _, option := range w.options {
+			if !agrees(option, q, byRow, w.rows) {
+				continue
+			}
+			matched = true
+			for row, states := range option {
+				kept[row] = distinct(append(slices.Clip(kept[row]), states...))
+			}
+		}
+		if !matched {
+			return w.mismatch(q, byRow)
+		}
+		maps.DeleteFunc(m.rows, func(row string, _ []state) bool { return within(w.rows, row) })
+		maps.Copy(m.rows, kept)
+	}
+	if m.lost != nil {
+		m.lost = nil
+		m.base, m.journal = maps.Clone(m.rows), nil
+	}
+	return nil
+}
+
+func agrees(option map[string][]state, q Query, byRow map[string][]tablet.Entry, rows tablet.Range) bool {
+	for row := range byRow {
+		if _, known := option[row]; !known && within(rows, row) {
+			return false
+		}
+	}
+	for row, states := range option {
+		if !slices.ContainsFunc(states, func(s state) bool { return same(byRow[row], s.store.Scan(q)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// mismatch tells of the first row that differs from what there is with nothing lost, which is the best guess of what to
+// look at.
+func (w *tabletWorlds) mismatch(q Query, byRow map[string][]tablet.Entry) error {
+	last := w.options[len(w.options)-1]
+	for _, row := range slices.Sorted(maps.Keys(last)) {
+		may := expected(last[row], q)
+		if !slices.ContainsFunc(may, func(want []tablet.Entry) bool { return same(byRow[row], want) }) {
+			return &Mismatch{Row: row, Found: byRow[row], May: may}
+		}
+	}
+	for row, found := range byRow {
+		if _, known := last[row]; !known && within(w.rows, row) {
+			return &Mismatch{Row: row, Found: found, May: [][]tablet.Entry{nil}}
+		}
+	}
+	return &Mismatch{Row: "(all, together)"}
+}

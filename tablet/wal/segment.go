@@ -1,0 +1,186 @@
+package wal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"millrace/internal/record"
+	"millrace/internal/vfs"
+)
+
+// segment is one file of the log, from its first byte to its removal.
+type segment struct {
+	earlier // synced, end, needed: as told once it is not the current one any more
+
+	sessions map[uint64]uint64 // highest session of each tablet that is in no file yet
+	used     bool              // something in it was acknowledged, or may have been
+	removed  bool              // its name was removed, though perhaps not on stable storage
+
+	// Of the current segment only:
+	file  vfs.File
+	w     *record.Writer
+	began time.Time
+}
+
+func (s *segment) needs(t TabletSession) {
+	s.sessions[t.Tablet] = max(s.sessions[t.Tablet], t.Session)
+}
+
+// begin creates the next segment. Its first record waits to be written with what is pending.
+func (l *Log) begin(now time.Time) error {
+	s := &segment{earlier: earlier{number: l.opts.NextNumber()}, sessions: map[uint64]uint64{}, began: now}
+	name := Name(s.number)
+	f, err := l.fs.Create(name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrExist) {
+			l.fs.Remove(name) // it may be there nevertheless, and the number is ours alone
+		}
+		return fmt.Errorf("begin log segment: %w", err)
+	}
+	s.file, s.w = f, record.NewWriter(f, record.Header{Kind: record.Log, Version: version, Number: s.number})
+	if _, err := s.w.Append(appendBegin(nil, l.beginRecord(s.number))); err != nil {
+		f.Close()
+		l.fs.Remove(name)
+		return fmt.Errorf("begin log segment: %w", err)
+	}
+	l.segments = append(l.segments, s)
+	l.current, l.written = s, 0
+	return nil
+}
+
+// beginRecord is what the segment of that number says first.
+func (l *Log) beginRecord(number uint64) *begin {
+	b := &begin{}
+	for _, s := range l.segments {
+		if s.removed {
+			continue
+		}
+		e := s.earlier
+		e.needed = sorted(s.sessions)
+		b.earlier = append(b.earlier, e)
+	}
+	for i := range l.voids {
+		if l.voids[i].told == 0 {
+			l.voids[i].told = number
+		}
+		b.voids = append(b.voids, l.voids[i].Void)
+	}
+	return b
+}
+
+func sorted(sessions map[uint64]uint64) []TabletSession {
+	var all []TabletSession
+	for t, s := range sessions {
+		all = append(all, TabletSession{t, s})
+	}
+	slices.SortFunc(all, func(a, b TabletSession) int { return cmp.Compare(a.Tablet, b.Tablet) })
+	return all
+}
+
+// abandon gives up the current segment after a failed write or sync. One in which nothing counts is removed.
+func (l *Log) abandon() {
+	s := l.current
+	l.current, l.written = nil, 0
+	s.synced = s.w.Synced()
+	s.leave()
+	if s.used {
+		return
+	}
+	s.synced = 0
+	err := l.fs.Remove(Name(s.number))
+	s.removed = err == nil
+}
+
+// leave closes the file. Its content is what Write and Sync said it is.
+func (s *segment) leave() {
+	s.file.Close()
+	s.file, s.w = nil, nil
+}
+
+// roll seals the current segment if it is full or old, and leaves it to the next write to begin another. If that fails,
+// what is not on stable storage is pending again.
+func (l *Log) roll(now time.Time) {
+	if s := l.current; s != nil && (s.w.Size() >= l.opts.MaxBytes || now.Sub(s.began) >= l.opts.MaxAge) {
+		l.seal()
+	}
+}
+
+func (l *Log) seal() error {
+	s := l.current
+	l.syncs++
+	if err := s.w.Seal(); err != nil {
+		l.abandon()
+		return fmt.Errorf("seal log segment: %w", err)
+	}
+	s.synced, s.end = s.w.Size(), s.w.Size()
+	l.current = nil
+	s.leave()
+	l.forget(l.written)
+	return nil
+}
+
+// syncDir makes names durable: of segments begun, and that others are gone.
+func (l *Log) syncDir() error {
+	if err := l.fs.SyncDir(Dir); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	l.segments = slices.DeleteFunc(l.segments, func(s *segment) bool { return s.removed })
+	l.dropVoids()
+	return nil
+}
+
+// dropVoids drops the voids told by a segment that is older than all others: what they name can be in none.
+func (l *Log) dropVoids() {
+	l.voids = slices.DeleteFunc(l.voids, func(v voided) bool {
+		return v.told != 0 && (len(l.segments) == 0 || v.told <= l.segments[0].number)
+	})
+}
+
+// makeDir makes the directory of the segments.
+func (l *Log) makeDir() error {
+	_, err := l.fs.Stat(Dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := l.fs.MkdirAll(Dir); err != nil {
+		return err
+	}
+	return l.fs.SyncDir(".")
+}
+
+// adopt takes over the segments of a log that was replayed.
+func (l *Log) adopt(r *Report) error {
+	l.nextLSN = max(l.nextLSN, r.NextLSN)
+	for i := range r.Segments {
+		from := &r.Segments[i]
+		if !from.Sealed {
+			if err := syncFile(l.fs, Name(from.Number)); err != nil {
+				return err
+			}
+		}
+		sessions := map[uint64]uint64{}
+		for _, t := range from.Needed {
+			sessions[t.Tablet] = t.Session
+		}
+		l.segments = append(l.segments, &segment{sessions: sessions, used: true,
+			earlier: earlier{number: from.Number, synced: from.Synced, end: from.End}})
+	}
+	for _, v := range r.Voids {
+		l.voids = append(l.voids, voided{Void: v})
+	}
+	return nil
+}
+
+func syncFile(fsys vfs.FS, name string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
