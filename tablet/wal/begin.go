@@ -101,6 +101,9 @@ func parseBegin(record []byte, number uint64) (*begin, error) {
 	for range d.count(minVoid) {
 		v := Void{From: d.above(last)}
 		v.To = d.plus(v.From)
+		if v.To > maxLSN {
+			d.fail(fmt.Errorf("void up to %d", v.To))
+		}
 		b.voids = append(b.voids, v)
 		last = v.To
 	}

@@ -8,9 +8,6 @@ import (
 	"millrace/tablet"
 )
 
-// keptBytes bounds the memory that is kept for later entries.
-const keptBytes = 4 << 20
-
 // write hands over what is pending, in the current segment or a new one. After an error there is no current segment, and
 // everything pending is to be written again.
 func (l *Log) write(now time.Time) error {
@@ -64,7 +61,9 @@ func (l *Log) settle(synced bool) {
 	for i := l.written; i < len(l.pending); i++ {
 		p := &l.pending[i]
 		p.acknowledged = true
-		s.needs(p.of)
+		if !p.filed {
+			s.needs(p.of)
+		}
 	}
 	s.used = true
 	l.written = len(l.pending)
@@ -77,7 +76,7 @@ func (l *Log) settle(synced bool) {
 func (l *Log) forget(n int) {
 	if n == len(l.pending) {
 		l.pending, l.bytes, l.written = l.pending[:0], l.bytes[:0], 0
-		if cap(l.bytes) > keptBytes {
+		if int64(cap(l.bytes)) > 4*l.opts.MaxUnsynced {
 			l.bytes = nil
 		}
 		return

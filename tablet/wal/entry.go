@@ -33,6 +33,9 @@ const (
 //	timestamp, step                signed varints
 //	count, mutations               as tablet.Mutation.AppendTo writes them
 
+// maxLSN leaves room above every LSN.
+const maxLSN = 1<<63 - 1
+
 // minMutation is the bytes of the smallest mutation: an empty row and no update.
 const minMutation = 3
 
@@ -61,8 +64,8 @@ func parseEntryHead(b []byte) (e Entry, rest []byte, err error) {
 	d := decoder{b: b[1:]}
 	e.LSN, e.Tablet, e.Session = d.uint(), d.uint(), d.uint()
 	e.Timestamp, e.Step = d.int(), d.int()
-	if d.err == nil && e.LSN == 0 {
-		d.err = errors.New("number is 0")
+	if d.err == nil && (e.LSN == 0 || e.LSN > maxLSN) {
+		d.err = fmt.Errorf("number is %d", e.LSN)
 	}
 	if d.err != nil {
 		return Entry{}, nil, fmt.Errorf("log entry: %w", d.err)

@@ -2,7 +2,6 @@ package wal
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"millrace/internal/record"
@@ -46,6 +45,7 @@ type pending struct {
 	level      tablet.Durability
 	// acknowledged says that the caller relies on it: at level log from the start, else since its commit.
 	acknowledged bool
+	filed        bool // in a file meanwhile: it makes no segment needed
 }
 
 // voided is a void, and the segment whose first record told it first; 0 if none has.
@@ -149,14 +149,11 @@ func (l *Log) Close(now time.Time) error {
 	if err == nil {
 		err = l.Commit(now)
 	}
-	if err == nil && l.current != nil {
-		err = l.seal()
-	}
-	if err == nil && len(l.pending) > 0 {
-		err = l.write(now) // the seal failed: once more, in a new segment
+	if err == nil && l.current != nil && l.seal() != nil && len(l.pending) > 0 {
+		err = l.write(now) // once more, in a new segment, which is synced
 	}
 	if l.current != nil {
-		l.current.file.Close()
+		l.current.leave()
 		l.current = nil
 	}
 	l.closed = true
@@ -204,5 +201,5 @@ func (l *Log) Voids() []Void {
 	for _, v := range l.voids {
 		all = append(all, v.Void)
 	}
-	return slices.Clip(all)
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -16,14 +17,15 @@ func (l *Log) Flushed(tablet, session uint64) {
 			delete(s.sessions, tablet)
 		}
 	}
+	for i := range l.pending {
+		if p := &l.pending[i]; p.of.Tablet == tablet && p.of.Session <= session {
+			p.filed = true
+		}
+	}
 }
 
 // Dropped says that a tablet is gone, and that the manifest says so on stable storage.
-func (l *Log) Dropped(tablet uint64) {
-	for _, s := range l.segments {
-		delete(s.sessions, tablet)
-	}
-}
+func (l *Log) Dropped(tablet uint64) { l.Flushed(tablet, math.MaxUint64) }
 
 // Obsolete lists the oldest segments that nobody needs, ascending: those before the first that is needed or current.
 func (l *Log) Obsolete() (numbers []uint64) {
@@ -40,33 +42,44 @@ func (l *Log) Obsolete() (numbers []uint64) {
 
 // Trim removes the obsolete segments and returns their numbers. On an error some may be gone; the next call goes on.
 func (l *Log) Trim() (removed []uint64, err error) {
-	obsolete := l.Obsolete()
-	if len(obsolete) == 0 {
-		return nil, nil
-	}
 	for _, s := range l.segments {
-		if !slices.Contains(obsolete, s.number) {
-			continue
+		if s == l.current || len(s.sessions) > 0 {
+			break
 		}
 		if err := l.fs.Remove(Name(s.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("remove log segment: %w", err)
 		}
 		s.removed = true
+		removed = append(removed, s.number)
+	}
+	if len(removed) == 0 {
+		return nil, nil
 	}
 	if err := l.syncDir(); err != nil {
 		return nil, err
 	}
-	return obsolete, nil
+	return removed, nil
 }
 
 // Referenced lists the tablets, ascending, that need a segment older than the newest MaxReferenced: once they are flushed,
 // Trim leaves no more than that.
 func (l *Log) Referenced() []uint64 {
-	old := len(l.segments) - l.opts.MaxReferenced
+	there := 0
+	for _, s := range l.segments {
+		if !s.removed {
+			there++
+		}
+	}
 	tablets := map[uint64]bool{}
-	for i := 0; i < old; i++ {
-		for t := range l.segments[i].sessions {
+	for _, s := range l.segments {
+		if there <= l.opts.MaxReferenced {
+			break
+		}
+		for t := range s.sessions {
 			tablets[t] = true
+		}
+		if !s.removed {
+			there--
 		}
 	}
 	return slices.Sorted(maps.Keys(tablets))

@@ -183,4 +183,3 @@ func syncFile(fsys vfs.FS, name string) error {
 	defer f.Close()
 	return f.Sync()
 }
-
