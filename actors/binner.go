@@ -143,7 +143,7 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 
 func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
 	a.held = m.On
-	for _, r := range a.tables {
+	for _, r := range ordered(a.tables) {
 		for _, l := range r.lanes {
 			a.feed(c, l)
 		}
@@ -187,10 +187,10 @@ func (a *binnerActor) drained() {
 
 // stop answers whatever is still open: what was sent may yet be applied, but nobody will hear of it here.
 func (a *binnerActor) stop() {
-	for _, b := range a.sent {
+	for _, b := range ordered(a.sent) {
 		b.write.Refuse(ErrStopped)
 	}
-	for _, r := range a.tables {
+	for _, r := range ordered(a.tables) {
 		for _, l := range r.lanes {
 			for _, b := range l.queue {
 				b.write.Refuse(ErrStopped)

@@ -87,7 +87,7 @@ func (a *engineActor) Receive(c actor.Context) {
 			a.start(c, s)
 		}
 	case *actor.Stopping:
-		for _, g := range a.gathers {
+		for _, g := range ordered(a.gathers) {
 			g.refuse(ErrStopped)
 		}
 	case *actor.Stopped, *actor.Restarting:
@@ -107,11 +107,11 @@ func (a *engineActor) start(c actor.Context, s *service) {
 	switch s.kind {
 	case "scheduler":
 		c.Send(pid, &protocol.BinnerIs{Binner: a.core.binner.get()})
-		for _, t := range a.byPID {
+		for _, t := range ordered(a.byPID) {
 			c.Send(t, &protocol.SchedulerIs{Scheduler: pid})
 		}
 	case "binner":
-		for _, t := range a.tables {
+		for _, t := range ordered(a.tables) {
 			c.Send(pid, t.is)
 		}
 		c.Send(a.core.scheduler.get(), &protocol.BinnerIs{Binner: pid})
@@ -221,7 +221,7 @@ func (a *engineActor) onStopTablets(c actor.Context, m *protocol.StopTablets) {
 			c.Stop(s.at.get())
 		}
 	}
-	for _, pid := range a.byPID {
+	for _, pid := range ordered(a.byPID) {
 		c.Stop(pid)
 	}
 	a.stopped()

@@ -122,7 +122,7 @@ func (a *engineActor) compactTable(c actor.Context, t *engineTable, m *protocol.
 
 // onCancelCompact passes a cancellation on to the tablets that were asked.
 func (a *engineActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact) {
-	for request, g := range a.gathers {
+	for request, g := range ordered(a.gathers) {
 		if g.token != m.Request {
 			continue
 		}
@@ -134,7 +134,7 @@ func (a *engineActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact
 
 func (a *engineActor) onGetStats(c actor.Context, m *protocol.GetStats) {
 	var refs []protocol.TabletRef
-	for name, t := range a.tables {
+	for name, t := range ordered(a.tables) {
 		if m.Table == "" || m.Table == name {
 			refs = append(refs, t.is.Tablets...)
 		}

@@ -185,7 +185,7 @@ func (t *openFiles) release(number uint64) error {
 func (t *openFiles) nameAgain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for number, f := range t.files {
+	for number, f := range ordered(t.files) {
 		if f.freeing {
 			t.free(number)
 		}
@@ -214,7 +214,7 @@ func (t *openFiles) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error
-	for number, f := range t.files {
+	for number, f := range ordered(t.files) {
 		if f.leases > 0 {
 			errs = append(errs, fmt.Errorf("file %d is still held %d times", number, f.leases))
 		}

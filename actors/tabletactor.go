@@ -131,7 +131,7 @@ func (a *tabletActor) reportMemory(c actor.Context, always bool) {
 // onSchedulerIs tells a new scheduler everything that the old one knew of this tablet.
 func (a *tabletActor) onSchedulerIs(c actor.Context, m *protocol.SchedulerIs) {
 	a.scheduler = m.Scheduler
-	for _, j := range a.jobs {
+	for _, j := range ordered(a.jobs) {
 		if j.pid == nil {
 			c.Send(a.scheduler, j.wish)
 		} else {

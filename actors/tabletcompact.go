@@ -188,7 +188,7 @@ func (a *tabletActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact
 			c.Send(r.From, &protocol.Compacted{Request: r.Request, Err: errCancelled})
 			return
 		}
-		for _, j := range a.jobs {
+		for _, j := range ordered(a.jobs) {
 			if j.request == r {
 				a.cancel(c, j)
 			}

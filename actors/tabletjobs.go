@@ -61,6 +61,7 @@ func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
 // planFor settles what a job does; false if there is nothing to do any more.
 func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 	p := &jobPlan{id: j.id, kind: j.kind, fs: a.core.fs, spec: a.spec()}
+	p.spec.Writer.FileID = a.core.rt.fileID(uint64(j.id))
 	plan := a.planMajor
 	switch j.kind {
 	case protocol.Minor:

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -75,3 +77,12 @@ func (rt *Runtime) KindOf(id string) string {
 
 // StopLater has an actor stop, and does not wait for it.
 func (rt *Runtime) StopLater(id string) { rt.root.Stop(actor.NewPID(rt.system.Address(), id)) }
+
+// fileID is a file's random identity. It is drawn from the runtime's seed, so that a simulation writes the same bytes again,
+// and from the file's number, so that a store that is opened again with the same seed gives no identity twice.
+func (rt *Runtime) fileID(number uint64) (id [16]byte) {
+	r := rt.Rand(fmt.Sprint("file ", number))
+	binary.LittleEndian.PutUint64(id[:8], r.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], r.Uint64())
+	return id
+}
