@@ -158,8 +158,8 @@ func (l *loop) Wait(ctx context.Context, what actors.Waiting, ready func() bool)
 
 // once takes one step.
 func (l *loop) once() error {
-	if l.crashed {
-		return ErrCrashed
+	if err := l.died(); err != nil {
+		return err
 	}
 	for l.clock.runDue() {
 	}
@@ -175,22 +175,27 @@ func (l *loop) once() error {
 	at := l.choose.choose(l.ready)
 	t := l.ready[at]
 	l.step++
-	l.clock.Pass(l.perStep)
-	if t.box != nil {
-		l.deliver(t, at)
-	} else {
+	if t.box == nil {
 		l.takeOut(at)
 		l.resume(t.up)
+	} else if !l.deliver(t, at) {
+		l.step-- // it had nothing
+		return l.died()
 	}
+	l.clock.Pass(l.perStep)
 	l.faults.stepped(l)
+	return l.died()
+}
+
+func (l *loop) died() error {
 	if l.crashed {
 		return ErrCrashed
 	}
 	return nil
 }
 
-// deliver has a mailbox hand over one message.
-func (l *loop) deliver(t *task, at int) {
+// deliver has a mailbox hand over one message; false when it has none.
+func (l *loop) deliver(t *task, at int) bool {
 	l.delivering = t
 	more := t.box.Deliver()
 	l.delivering = nil
@@ -201,10 +206,11 @@ func (l *loop) deliver(t *task, at int) {
 		if l.boxes[t.box] == t {
 			delete(l.boxes, t.box)
 		}
-		return
+		return false
 	}
 	l.order++
 	t.since = l.order // back to the end of the line
+	return true
 }
 
 func (l *loop) takeOut(at int) {

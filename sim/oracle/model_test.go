@@ -8,8 +8,10 @@ import (
 	"millrace/tablet"
 )
 
-func put(row, column, value string, ts ...int64) *tablet.Mutation { return change1(row, column, value, false, ts) }
-func del(row, column string, ts ...int64) *tablet.Mutation        { return change1(row, column, "", true, ts) }
+func put(row, column, value string, ts ...int64) *tablet.Mutation {
+	return change1(row, column, value, false, ts)
+}
+func del(row, column string, ts ...int64) *tablet.Mutation { return change1(row, column, "", true, ts) }
 
 func change1(row, column, value string, deleted bool, ts []int64) *tablet.Mutation {
 	m := tablet.NewMutation([]byte(row))

@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"millrace/actors"
+	"millrace/internal/vfs"
+	"millrace/sim/oracle"
+	"millrace/tablet"
+	"millrace/tablet/visibility"
+)
+
+// PlayOptions say how a Player makes its tables and takes what happens.
+type PlayOptions struct {
+	// Tables to make. Default {"t"}.
+	Tables []string
+	// Versions is how many of each cell the tables keep. Default 2.
+	Versions int
+	// Properties are the tables', beside those for versions. Default QuietTable, so that nothing is compacted that the
+	// history does not ask for: a full compaction that nobody asked for would show in what old timestamps do.
+	Properties map[string]string
+	// Tolerate says that an operation may fail with this error: it may then have happened or not. Default: if the world has
+	// faults, or its operations are cancelled, any error; else none.
+	Tolerate func(op Op, err error) bool
+	// Image is what is left of the files when the history itself crashes the engine. Default the function Image.
+	Image func(op Op, fs vfs.FS) vfs.FS
+	// Began and Ended look on: an operation is about to be called, and it has returned. The model is as it is then.
+	Began, Ended func(op Op)
+}
+
+// QuietTable are properties with which a table compacts nothing by itself.
+var QuietTable = map[string]string{"table.compaction.major.ratio": "1000000", "table.file.max": "1000000"}
+
+// Player plays histories in a world, one operation after the other, and holds every answer against the model of what may
+// be there.
+type Player struct {
+	World  *World
+	Models map[string]*oracle.Model // by table
+	Did    map[OpKind]int           // operations that succeeded
+
+	options PlayOptions
+	all     visibility.Authorizations
+}
+
+// NewPlayer returns a player for a world whose store is not open yet.
+func NewPlayer(w *World, o PlayOptions) *Player {
+	if o.Tables == nil {
+		o.Tables = []string{"t"}
+	}
+	if o.Versions == 0 {
+		o.Versions = 2
+	}
+	if o.Properties == nil {
+		o.Properties = QuietTable
+	}
+	if o.Tolerate == nil {
+		o.Tolerate = func(Op, error) bool { return len(w.options.Faults) > 0 }
+	}
+	if o.Image == nil {
+		o.Image = func(op Op, fs vfs.FS) vfs.FS { return Image(fs, op.Kind == Killed) }
+	}
+	p := &Player{World: w, options: o, Models: make(map[string]*oracle.Model), Did: make(map[OpKind]int)}
+	p.all, _ = visibility.NewAuthorizations("a", "b")
+	return p
+}
+
+// VersionedTable are the properties of a table that keeps so many versions of a cell, in scans and in files.
+func VersionedTable(versions int) map[string]string {
+	p := make(map[string]string)
+	for _, scope := range []string{"scan", "minc", "majc"} {
+		p["table.iterator."+scope+".vers"] = "20,VersioningIterator"
+		p["table.iterator."+scope+".vers.opt.maxVersions"] = fmt.Sprint(versions)
+	}
+	return p
+}
+
+// Begin opens the store and makes the tables.
+func (p *Player) Begin() error {
+	if err := p.World.Open(); err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	properties := VersionedTable(p.options.Versions)
+	maps.Copy(properties, p.options.Properties)
+	for _, table := range p.options.Tables {
+		if err := p.World.Store().CreateTable(context.Background(), table, nil, properties); err != nil {
+			return err
+		}
+		p.Models[table] = oracle.NewModel(p.options.Versions)
+	}
+	return nil
+}
+
+// Play does all operations of a history, and checks at the end. The error names the operation that broke a promise; it
+// wraps ErrCrashed when the engine has crashed, in which case Recover goes on.
+func (p *Player) Play(h History) error {
+	for _, op := range h {
+		if err := p.Do(op); err != nil {
+			return fmt.Errorf("operation %v: %w", op, err)
+		}
+	}
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	return nil
+}
+
+// Do does one operation. An error that the options tolerate is none.
+func (p *Player) Do(op Op) error {
+	if p.options.Began != nil {
+		p.options.Began(op)
+	}
+	// Two operations of one player never get the same timestamp.
+	p.World.Clock().Pass(2 * time.Millisecond)
+	err := p.do(op)
+	p.World.Done()
+	switch {
+	case err == nil:
+		p.Did[op.Kind]++
+	case errors.Is(err, errSkipped):
+		err = nil
+	}
+	if p.options.Ended != nil && !Crashed(err) {
+		p.options.Ended(op)
+	}
+	return err
+}
+
+// errSkipped ends an operation for which there is nothing to do.
+var errSkipped = errors.New("nothing to do")
+
+func (p *Player) do(op Op) error {
+	ctx, s, m := p.World.Context(), p.World.Store(), p.Models[op.Table]
+	switch op.Kind {
+	case Write:
+		return p.ended(op, m.Begin(p.level(op), op.Mutations...), s.Apply(ctx, op.Table, op.Mutations))
+	case Flush:
+		pending := m.BeginFlush()
+		return p.ended(op, pending, s.Flush(ctx, op.Table))
+	case Full:
+		pending := m.BeginCompact(tablet.Range{})
+		_, err := s.Compact(ctx, op.Table, actors.CompactOptions{})
+		return p.ended(op, pending, err)
+	case Partial:
+		return p.partial(ctx, op)
+	case Split:
+		return p.split(ctx, op)
+	case Reopen:
+		return p.reopen()
+	case PowerCut, Killed:
+		return p.Recover(p.options.Image(op, p.World.FS()), op.Kind == Killed)
+	case Pause:
+		return p.World.Sleep(op.For)
+	case Check:
+		return p.Check()
+	}
+	return fmt.Errorf("unknown operation %q", op.Kind)
+}
+
+func (p *Player) level(op Op) tablet.Durability {
+	if op.Durability != tablet.DurabilityDefault {
+		return op.Durability
+	}
+	if d, err := tablet.ParseDurability(p.options.Properties["table.durability"]); err == nil {
+		return d
+	}
+	return tablet.DurabilitySync
+}
+
+// ended tells the model how an operation ended. A failed one may have had its effect already, but must have none later:
+// so everything that is on its way comes to its end first.
+func (p *Player) ended(op Op, pending *oracle.Pending, err error) error {
+	m := p.Models[op.Table]
+	switch {
+	case err == nil:
+		m.Ack(pending)
+		return nil
+	case Crashed(err):
+		return err // in flight for ever; Recover settles it
+	case !p.options.Tolerate(op, err):
+		return err
+	}
+	if err := p.World.Sleep(5 * time.Second); err != nil {
+		return err
+	}
+	m.Unknown(pending)
+	return errSkipped
+}
+
+// Check scans every table and holds it against its model. With faults a scan may fail, but not for ever.
+func (p *Player) Check() error {
+	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
+		found, err := p.scan(table)
+		for try := 0; err != nil && try < 50 && !Crashed(err) && p.options.Tolerate(Op{Kind: Check, Table: table}, err); try++ {
+			if err := p.World.Sleep(time.Second << min(try, 6)); err != nil {
+				return err
+			}
+			found, err = p.scan(table)
+		}
+		if err != nil {
+			return fmt.Errorf("scan of table %s: %w", table, err)
+		}
+		if err := p.Models[table].Check(oracle.Query{}, found); err != nil {
+			return fmt.Errorf("table %s: %w", table, err)
+		}
+		for i := range found {
+			if err := CheckValue(&found[i]); err != nil {
+				return fmt.Errorf("table %s: %w", table, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Player) scan(table string) ([]tablet.Entry, error) {
+	sc, err := p.World.Store().Scan(context.Background(), table, actors.ScanOptions{Authorizations: p.all, PageEntries: 16})
+	if err != nil {
+		return nil, err
+	}
+	return ReadAll(sc)
+}
+
+// ReadAll takes everything from a scanner, and closes it.
+func ReadAll(sc *actors.Scanner) (all []tablet.Entry, err error) {
+	defer sc.Close()
+	for sc.Next() {
+		all = append(all, sc.Entry().Clone())
+	}
+	return all, sc.Err()
+}
