@@ -29,6 +29,8 @@ type PlayOptions struct {
 	Tolerate func(op Op, err error) bool
 	// Image is what is left of the files when the history itself crashes the engine. Default the function Image.
 	Image func(op Op, fs vfs.FS) vfs.FS
+	// Setup is called once the store is open and its tables are made.
+	Setup func(p *Player) error
 	// Began and Ended look on: an operation is about to be called, and it has returned. The model is as it is then.
 	Began, Ended func(op Op)
 }
@@ -91,6 +93,9 @@ func (p *Player) Begin() error {
 			return err
 		}
 		p.Models[table] = oracle.NewModel(p.options.Versions)
+	}
+	if p.options.Setup != nil {
+		return p.options.Setup(p)
 	}
 	return nil
 }

@@ -21,8 +21,11 @@ type Options struct {
 	Seed     uint64
 	Schedule Schedule
 	Faults   []Fault
-	// FS is where the store's files are: any layers, over any file system. Default: an empty one in memory.
+	// FS is where the store's files are, without layers. Default: an empty one in memory.
 	FS vfs.FS
+	// Layers puts layers over the file system: faults, traces, a slow disk. It is called once now, and again for what each
+	// crash leaves.
+	Layers func(vfs.FS) vfs.FS
 	// Store are the store's options, beside file system, clock, scheduler, seed and name, which are the world's. The last
 	// set of hooks or properties counts, as ever; the world's own hooks see everything beside.
 	Store []actors.Option
@@ -61,7 +64,8 @@ func (o Options) withDefaults() Options {
 type World struct {
 	options Options
 	loop    *loop
-	fs      vfs.FS
+	fs      vfs.FS // without layers
+	files   vfs.FS // with all of them
 	system  *actor.ActorSystem
 	store   *actors.Store
 	life    *life
@@ -72,7 +76,8 @@ type World struct {
 // New makes a world in which no store is open yet.
 func New(o Options) *World {
 	o = o.withDefaults()
-	w := &World{options: o, fs: o.FS, system: takeSystem()}
+	w := &World{options: o, system: takeSystem()}
+	w.setFS(o.FS)
 	w.loop = &loop{
 		clock: &Clock{}, log: newEventLog(o.Trace, o.TraceFrom), choose: newChooser(o.Schedule, o.Seed),
 		perStep: o.PerStep, most: o.MaxSteps, longest: o.Patience, boxes: make(map[*actors.Mailbox]*task),
@@ -97,7 +102,7 @@ func (w *World) Open() error {
 	options = append(options,
 		actors.WithActorSystem(w.system), actors.WithName(systemName), actors.WithClock(w.life),
 		actors.WithScheduler(w.life), actors.WithSeed(mix(w.options.Seed+w.opened)|1),
-		actors.WithFS(&files{w.fs, w.noteFile}),
+		actors.WithFS(w.files),
 		actors.WithHooks(actors.Hooks{
 			Received: func(to *actor.PID, msg any) {
 				if hooks.Received != nil {
@@ -153,8 +158,16 @@ func (w *World) runtime() *actors.Runtime {
 // Store is the store, nil while none is open.
 func (w *World) Store() *actors.Store { return w.store }
 
-// FS is where its files are.
+// FS is where its files are, without layers.
 func (w *World) FS() vfs.FS { return w.fs }
+
+func (w *World) setFS(fs vfs.FS) {
+	w.fs, w.files = fs, fs
+	if w.options.Layers != nil {
+		w.files = w.options.Layers(fs)
+	}
+	w.files = &files{w.files, w.noteFile}
+}
 
 // Clock is virtual time. Slow files let it Pass.
 func (w *World) Clock() *Clock { return w.loop.clock }
@@ -183,7 +196,7 @@ func (w *World) Crash(left vfs.FS) {
 	w.Kill()
 	w.endClients()
 	w.forget()
-	w.fs = left
+	w.setFS(left)
 }
 
 // forget takes the engine out of its actor system.

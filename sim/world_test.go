@@ -52,16 +52,3 @@ func TestWorldOpensAndCloses(t *testing.T) {
 	}
 	t.Log(w.Steps(), w.Digest())
 }
-
-func TestDeadlockIsReported(t *testing.T) {
-	w := New(Options{})
-	defer w.End()
-	w.Go("one", func(c *Client) {
-		c.w.loop.Wait(context.Background(), actors.Waiting{On: "Godot"}, func() bool { return false })
-	})
-	err := w.Run()
-	t.Log(err)
-	if err == nil {
-		t.Error("no error")
-	}
-}
