@@ -43,6 +43,7 @@ func each(t *testing.T, test func(t *testing.T, fsys FS, twin func() FS)) {
 	}
 	t.Run("mem", func(t *testing.T) { mem(t, func(f FS) FS { return f }) })
 	t.Run("faulty", func(t *testing.T) { mem(t, func(f FS) FS { return Faulty(f) }) })
+	t.Run("trace", func(t *testing.T) { mem(t, func(f FS) FS { return Trace(f, TraceOptions{Within: func(Event) {}}) }) })
 }
 
 func check(t *testing.T, err error) {

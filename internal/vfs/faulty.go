@@ -1,99 +1,26 @@
 package vfs
 
 import (
-	"fmt"
 	"io"
-	"path"
-	"strings"
 	"sync"
-	"syscall"
 )
-
-// Op is a kind of call on an FS or a File.
-type Op string
-
-// The kinds of call. OpAny in a Rule stands for all of them.
-const (
-	OpAny     Op = ""
-	OpCreate  Op = "create"
-	OpOpen    Op = "open"
-	OpRename  Op = "rename"
-	OpRemove  Op = "remove"
-	OpList    Op = "list"
-	OpStat    Op = "stat"
-	OpMkdir   Op = "mkdir"
-	OpSyncDir Op = "syncdir"
-	OpLock    Op = "lock"
-	OpFree    Op = "free"
-	OpLink    Op = "link"
-	OpRead    Op = "read"
-	OpWrite   Op = "write"
-	OpSync    Op = "sync"
-	OpSize    Op = "size"
-	OpClose   Op = "close"
-)
-
-// Rule says which calls fail, and how. It counts the calls that match Op and Name since it was added.
-type Rule struct {
-	Op Op
-	// Name is a pattern of path.Match, for the whole name or, when it has no slash, for the last element. Renames and
-	// links match by either name. Empty matches all.
-	Name string
-	// N is the number of the matching call that fails, from 1; 0 is 1.
-	N int
-	// Sticky makes every matching call from the Nth on fail.
-	Sticky bool
-	// Err is what the call fails with; nil is EIO. It is wrapped with the call and the name, but for the two errors of
-	// reading that callers compare for: io.EOF and io.ErrUnexpectedEOF.
-	Err error
-	// Short is how many bytes of a failing read or write go through before.
-	Short int
-	// After makes the call take effect, and then report the error. A close always takes effect.
-	After bool
-}
-
-func (r Rule) String() string {
-	op := r.Op
-	if op == OpAny {
-		op = "any"
-	}
-	return fmt.Sprintf("%s of %q, call %d: %v", op, r.Name, max(r.N, 1), r.failure())
-}
-
-func (r Rule) failure() error {
-	if r.Err == nil {
-		return syscall.EIO
-	}
-	return r.Err
-}
-
-// Call is a call that was made.
-type Call struct {
-	Op   Op
-	Name string
-}
 
 // FaultyFS passes calls on to another FS and makes some of them fail. It is safe for concurrent use.
 type FaultyFS struct {
-	inner FS
+	layer
 
 	mu    sync.Mutex
-	rules []*activeRule
+	rules []*counter[Rule]
 	calls map[Op]int
+	seen  map[Site]bool
 	hits  []Call
 }
-
-type activeRule struct {
-	Rule
-	seen int
-}
-
-var _ LinkTarget = (*FaultyFS)(nil)
 
 // Faulty wraps an FS. Of the rules that a call meets the first counts; all count the call. It panics when a pattern is
 // malformed.
 func Faulty(inner FS, rules ...Rule) *FaultyFS {
-	f := &FaultyFS{inner: inner, calls: map[Op]int{}}
+	f := &FaultyFS{calls: map[Op]int{}, seen: map[Site]bool{}}
+	f.layer = layer{inner: inner, around: f.pass}
 	f.Add(rules...)
 	return f
 }
@@ -103,14 +30,13 @@ func (f *FaultyFS) Add(rules ...Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range rules {
-		if _, err := path.Match(r.Name, ""); err != nil {
-			panic(fmt.Sprintf("vfs.Faulty: pattern %q: %v", r.Name, err))
-		}
-		f.rules = append(f.rules, &activeRule{Rule: r})
+		mustPattern("Faulty", r.Name)
+		f.rules = append(f.rules, &counter[Rule]{rule: r})
 	}
 }
 
-// Heal takes all rules away.
+// Heal takes all rules away. What they did stays: a file whose unsynced bytes were dropped with SyncDropped still fails
+// to sync.
 func (f *FaultyFS) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,214 +64,133 @@ func (f *FaultyFS) Hits() []Call {
 	return append([]Call(nil), f.hits...)
 }
 
-// meet counts a call and returns the rule that makes it fail, if any. other is a rename's or link's second name.
-func (f *FaultyFS) meet(op Op, name, other string) *Rule {
+// Sites are the sites of the hits, each once, in order; missed are the sites of all other calls so far.
+func (f *FaultyFS) Sites() (hit, missed []Site) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.calls[op]++
+	hits := map[Site]bool{}
+	for _, c := range f.hits {
+		hits[Site{c.Op, c.Class()}] = true
+	}
+	for _, s := range sortedSites(f.seen) {
+		if hits[s] {
+			hit = append(hit, s)
+		} else {
+			missed = append(missed, s)
+		}
+	}
+	return hit, missed
+}
+
+// meet counts a call and returns the rule that makes it fail, if any.
+func (f *FaultyFS) meet(c Call) *Rule {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[c.Op]++
+	f.seen[Site{c.Op, c.Class()}] = true
 	var failing *Rule
 	for _, r := range f.rules {
-		if !r.matches(op, name) && (other == "" || !r.matches(op, other)) {
-			continue
-		}
-		r.seen++
-		due := r.seen == max(r.N, 1) || r.Sticky && r.seen > r.N
-		if due && failing == nil {
-			failing = &r.Rule
+		if r.rule.matches(c) && due(&r.seen, r.rule.N, r.rule.Sticky) && failing == nil {
+			failing = &r.rule
 		}
 	}
 	if failing != nil {
-		f.hits = append(f.hits, Call{Op: op, Name: name})
+		f.hits = append(f.hits, c)
 	}
 	return failing
 }
 
-func (r *Rule) matches(op Op, name string) bool {
-	if r.Op != OpAny && r.Op != op {
-		return false
+// pass is one call's way through the layer.
+func (f *FaultyFS) pass(p *passage) error {
+	r := f.meet(p.Call)
+	if p.Op == OpSync {
+		return f.sync(p, r)
 	}
-	if r.Name == "" {
-		return true
+	if r == nil {
+		return p.pass()
 	}
-	if !strings.Contains(r.Name, "/") {
-		name = path.Base(name)
+	switch p.Op {
+	case OpRead, OpWrite:
+		if err := r.short(p); err != nil {
+			return err
+		}
+	case OpClose, OpUnlock: // a failed close does not leave a file open either
+		if err := p.pass(); err != nil {
+			return err
+		}
+	default:
+		if r.After {
+			if err := p.pass(); err != nil {
+				return err
+			}
+		}
 	}
-	ok, _ := path.Match(r.Name, name) // Add has checked the pattern
-	return ok
+	return r.wrap(p)
 }
 
-// call does one call that gives nothing back but an error.
-func (f *FaultyFS) call(op Op, name, other string, do func() error) error {
-	r := f.meet(op, name, other)
+// short does the part of a read or a write that goes through.
+func (r *Rule) short(p *passage) error {
+	part := p.buf[:min(r.Short, len(p.buf))]
+	if r.After {
+		part = p.buf
+	}
+	if len(part) == 0 && p.Op == OpWrite {
+		return nil
+	}
+	err := p.passPart(part)
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// deadSync is what a file whose unsynced bytes were dropped with SyncDropped keeps: the error of each later sync.
+type deadSync struct{ err error }
+
+// sync is a sync that may fail by a rule, or because an earlier one did.
+func (f *FaultyFS) sync(p *passage, r *Rule) error {
+	if dead, ok := p.file.state.(deadSync); ok {
+		return dead.err
+	}
 	if r == nil {
-		return do()
+		return p.pass()
 	}
 	if r.After {
-		if err := do(); err != nil {
+		if err := p.pass(); err != nil {
 			return err
 		}
 	}
-	return r.wrap(op, name)
-}
-
-// open does one call that gives back something to be closed, which a failing call must not leave open.
-func open[T io.Closer](f *FaultyFS, op Op, name string, do func() (T, error)) (got T, err error) {
-	err = f.call(op, name, "", func() error {
-		got, err = do()
-		return err
-	})
-	if err != nil && any(got) != nil {
-		got.Close()
-		var none T
-		got = none
+	if r.Sync == SyncKept {
+		return r.wrap(p)
 	}
-	return got, err
-}
-
-func (r *Rule) wrap(op Op, name string) error {
-	err := r.failure()
-	if op == OpRead && (err == io.EOF || err == io.ErrUnexpectedEOF) {
-		return err
+	below := memFileBelow(p.file)
+	if below == nil {
+		panic("vfs.Faulty: " + r.Sync.String() + ": there is no MemFS below")
 	}
-	return pathError(string(op), name, err)
-}
-
-func (f *FaultyFS) Create(name string) (File, error) {
-	file, err := open(f, OpCreate, name, func() (File, error) { return f.inner.Create(name) })
-	if err != nil {
-		return nil, err
+	below.dropUnsynced()
+	err := r.wrap(p)
+	if r.Sync == SyncDropped && err != nil {
+		p.file.state = deadSync{err}
 	}
-	return &faultyFile{File: file, fs: f, name: name}, nil
+	return err
 }
 
-func (f *FaultyFS) Open(name string) (File, error) {
-	file, err := open(f, OpOpen, name, func() (File, error) { return f.inner.Open(name) })
-	if err != nil {
-		return nil, err
-	}
-	return &faultyFile{File: file, fs: f, name: name}, nil
-}
-
-func (f *FaultyFS) Lock(name string) (io.Closer, error) {
-	return open(f, OpLock, name, func() (io.Closer, error) { return f.inner.Lock(name) })
-}
-
-func (f *FaultyFS) Rename(from, to string) error {
-	return f.call(OpRename, from, to, func() error { return f.inner.Rename(from, to) })
-}
-
-func (f *FaultyFS) Remove(name string) error {
-	return f.call(OpRemove, name, "", func() error { return f.inner.Remove(name) })
-}
-
-func (f *FaultyFS) MkdirAll(dir string) error {
-	return f.call(OpMkdir, dir, "", func() error { return f.inner.MkdirAll(dir) })
-}
-
-func (f *FaultyFS) SyncDir(dir string) error {
-	return f.call(OpSyncDir, dir, "", func() error { return f.inner.SyncDir(dir) })
-}
-
-func (f *FaultyFS) List(dir string) (names []string, err error) {
-	err = f.call(OpList, dir, "", func() error { names, err = f.inner.List(dir); return err })
-	if err != nil {
-		return nil, err
-	}
-	return names, nil
-}
-
-func (f *FaultyFS) Stat(name string) (info Info, err error) {
-	err = f.call(OpStat, name, "", func() error { info, err = f.inner.Stat(name); return err })
-	if err != nil {
-		return Info{}, err
-	}
-	return info, nil
-}
-
-func (f *FaultyFS) Free(dir string) (bytes uint64, err error) {
-	err = f.call(OpFree, dir, "", func() error { bytes, err = f.inner.Free(dir); return err })
-	if err != nil {
-		return 0, err
-	}
-	return bytes, nil
-}
-
-// Link counts as one call on each of the two trees, and as one within a tree.
-func (f *FaultyFS) Link(from string, to FS, name string) error {
-	if to == FS(f) {
-		return f.LinkFrom(f.inner, from, name)
-	}
-	return f.call(OpLink, from, "", func() error { return f.inner.Link(from, to, name) })
-}
-
-// LinkFrom makes a link into this tree.
-func (f *FaultyFS) LinkFrom(source FS, from, name string) error {
-	return f.call(OpLink, name, from, func() error { return source.Link(from, f.inner, name) })
-}
-
-// Close ends the FS below.
-func (f *FaultyFS) Close() error { return Close(f.inner) }
-
-// faultyFile passes a file's calls on.
-type faultyFile struct {
-	File
-	fs   *FaultyFS
-	name string // within the FS
-}
-
-func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
-	r := f.fs.meet(OpRead, f.name, "")
-	if r == nil {
-		return f.File.ReadAt(p, off)
-	}
-	part := p[:min(r.Short, len(p))]
-	if r.After {
-		part = p
-	}
-	n, err := f.File.ReadAt(part, off)
-	if err != nil && err != io.EOF {
-		return n, err
-	}
-	return n, r.wrap(OpRead, f.Name())
-}
-
-func (f *faultyFile) Write(p []byte) (int, error) {
-	r := f.fs.meet(OpWrite, f.name, "")
-	if r == nil {
-		return f.File.Write(p)
-	}
-	part := p[:min(r.Short, len(p))]
-	if r.After {
-		part = p
-	}
-	n := 0
-	if len(part) > 0 {
-		var err error
-		if n, err = f.File.Write(part); err != nil {
-			return n, err
+// wrap is the error that a call reports, nil when it is silent.
+func (r *Rule) wrap(p *passage) error {
+	switch p.Op {
+	case OpCreate, OpOpen, OpLock, OpList, OpStat, OpFree, OpSize:
+	default:
+		if r.Silent {
+			return nil
 		}
 	}
-	return n, r.wrap(OpWrite, f.Name())
-}
-
-func (f *faultyFile) Sync() error {
-	return f.fs.call(OpSync, f.name, "", f.File.Sync)
-}
-
-func (f *faultyFile) Size() (size int64, err error) {
-	err = f.fs.call(OpSize, f.name, "", func() error { size, err = f.File.Size(); return err })
-	if err != nil {
-		return 0, err
-	}
-	return size, nil
-}
-
-// Close always closes the file below: a failed close does not leave a file open either.
-func (f *faultyFile) Close() error {
-	r := f.fs.meet(OpClose, f.name, "")
-	err := f.File.Close()
-	if r == nil || err != nil {
+	err := r.failure()
+	if p.Op == OpRead && (err == io.EOF || err == io.ErrUnexpectedEOF) {
 		return err
 	}
-	return r.wrap(OpClose, f.Name())
+	name := p.Name
+	if p.file != nil && p.file.File != nil {
+		name = p.file.Name()
+	}
+	return pathError(string(p.Op), name, err)
 }

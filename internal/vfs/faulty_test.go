@@ -43,7 +43,7 @@ func TestFaultyNames(t *testing.T) {
 	f := func(pattern, name string, want bool) {
 		t.Helper()
 		r := Rule{Name: pattern}
-		if got := r.matches(OpSync, name); got != want {
+		if got := r.matches(Call{Op: OpSync, Name: name}); got != want {
 			t.Errorf("%q matches %q: %v", pattern, name, got)
 		}
 	}
@@ -80,6 +80,11 @@ func TestFaultyEveryKind(t *testing.T) {
 		OpSync:    func(fsys *FaultyFS, r, w File) error { return w.Sync() },
 		OpSize:    func(fsys *FaultyFS, r, w File) error { _, err := r.Size(); return err },
 		OpClose:   func(fsys *FaultyFS, r, w File) error { return w.Close() },
+		OpUnlock: func(fsys *FaultyFS, r, w File) error {
+			lock, err := fsys.Lock("LOCK")
+			check(t, err)
+			return lock.Close()
+		},
 	}
 	effects := map[Op]bool{OpCreate: true, OpRename: true, OpMkdir: true, OpLock: true, OpLink: true}
 	for op, call := range kinds {
@@ -112,7 +117,7 @@ func TestFaultyEveryKind(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 16 {
+	if len(kinds) != len(Ops) {
 		t.Errorf("%d kinds tried", len(kinds))
 	}
 }
