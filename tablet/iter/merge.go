@@ -30,7 +30,8 @@ type Merge struct {
 	verify  bool         // check every batch
 	ranges  tablet.Range // of the last Seek, kept only to verify
 	wanted  tablet.Families
-	stack   *Stack // made by the first NewStack, and pooled with the merge
+	stack   *Stack  // made by the first NewStack, and pooled with the merge
+	loans   []*loan // see lent
 	open    bool
 	handles uint32 // see Generation
 	home    *Pool
@@ -75,14 +76,17 @@ type order interface {
 
 var orders = [modes]order{New: newOrder{}, Old: oldOrder{}, Swap: newOrder{}, Tree: treeOrder{}, TreeEntry: entryOrder{treeOrder{}}}
 
+// Of more sources than a tree's words have room for.
+var wide, wideEntry order = wideOrder{}, entryOrder{wideOrder{}}
+
 func orderOf(mode Mode, sources int) order {
 	switch {
 	case sources < 2:
 		return singleOrder{}
 	case mode == Tree && sources > maxRanks:
-		return wideOrder{}
+		return wide
 	case mode == TreeEntry && sources > maxRanks:
-		return entryOrder{wideOrder{}}
+		return wideEntry
 	}
 	return orders[mode]
 }
@@ -180,12 +184,14 @@ func (m *Merge) load(ctx context.Context, src uint16) error {
 		return err
 	}
 	if b == nil {
+		m.lent(src, nil)
 		c.key = tablet.Key{}
 		return nil
 	}
 	if err := m.checkBatch(src, b); err != nil {
 		return err
 	}
+	b = m.lent(src, b)
 	c.batch, c.key = b, b.Key(0)
 	return nil
 }

@@ -146,6 +146,9 @@ func (m *Merge) reset() {
 	if !m.seeked {
 		return
 	}
+	if invariant.Enabled {
+		m.poison()
+	}
 	m.last = lastEntry{key: keptKey(m.last.key)}
 	m.err, m.order, m.hasTop, m.seeked, m.stats = nil, nil, false, false, Stats{}
 	m.ranges, m.wanted = tablet.Range{}, tablet.Families{}

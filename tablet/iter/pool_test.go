@@ -3,6 +3,7 @@ package iter
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"weak"
@@ -19,7 +20,8 @@ type pinned struct {
 
 func newPinned(start *tablet.Key) *pinned {
 	key := tablet.NewKey(tablet.Fields{Row: make([]byte, 1024)})
-	b := &tablet.Batch{Raw: make([]byte, 1024)}
+	// Small objects share memory with others, and would stay with them.
+	b := &tablet.Batch{Raw: make([]byte, 1024), Codes: make([]uint64, 0, 128)}
 	b.AppendKey(&key, tablet.CodeOf(start, &key), 0, 1024)
 	return &pinned{batch: b}
 }
@@ -36,64 +38,69 @@ func (p *pinned) Next(context.Context) (*tablet.Batch, error) {
 
 func (p *pinned) Close() error { return nil }
 
+// watched opens k sources and reads a stack of everything over them, to the end or not, and closes it. It returns what
+// tells that an object is gone.
+func watched(t *testing.T, pool *Pool, mode Mode, k int, stopEarly bool) (gone []func() bool) {
+	start := tablet.NewKey(tablet.Fields{Row: make([]byte, 512)})
+	sources := make([]Source, k)
+	for i := range sources {
+		p := newPinned(&start)
+		sources[i] = p
+		source, batch, codes := weak.Make(p), weak.Make(p.batch), weak.Make(&p.batch.Codes[0])
+		key, value := weak.Make(&p.batch.Arena[0]), weak.Make(&p.batch.Raw[0])
+		gone = append(gone, func() bool {
+			return source.Value() == nil && batch.Value() == nil && codes.Value() == nil && key.Value() == nil && value.Value() == nil
+		})
+	}
+	label := make([]byte, 1024)
+	seen := weak.Make(&label[0])
+	startBytes := weak.Make(&start.Data()[0])
+	gone = append(gone, func() bool { return seen.Value() == nil && startBytes.Value() == nil })
+
+	s := NewStack(verified(pool.Get(mode, sources)), StackOptions{
+		Visible: func(l []byte) bool { return len(label) > len(l) },
+		Columns: FetchColumns(Column{Family: label[:0], Qualifier: label[:0]}),
+	})
+	if err := s.Seek(ctx, tablet.Range{}.WithStart(start), tablet.OnlyFamilies(label[:0])); err != nil {
+		t.Fatal(err)
+	}
+	runs := make([]Run, 1)
+	for {
+		n, err := s.Fill(ctx, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 || stopEarly {
+			break
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return gone
+}
+
 // TestPoolLetsGo wants everything a merge touched to be collectable after Close, while the pool holds the merge.
 func TestPoolLetsGo(t *testing.T) {
-	pool := NewPool()
-	for _, k := range []int{1, 2, 3} {
-		for _, stopEarly := range []bool{false, true} {
-			var gone []func() bool
-			func() {
-				start := tablet.NewKey(tablet.Fields{Row: make([]byte, 512)})
-				sources := make([]Source, k)
-				for i := range sources {
-					p := newPinned(&start)
-					sources[i] = p
-					source, batch := weak.Make(p), weak.Make(p.batch)
-					key, value := weak.Make(&p.batch.Arena[0]), weak.Make(&p.batch.Raw[0])
-					gone = append(gone, func() bool {
-						return source.Value() == nil && batch.Value() == nil && key.Value() == nil && value.Value() == nil
-					})
-				}
-				label := make([]byte, 1024)
-				seen := weak.Make(&label[0])
-				startBytes := weak.Make(&start.Data()[0])
-				gone = append(gone, func() bool { return seen.Value() == nil && startBytes.Value() == nil })
-
-				m := verified(pool.Get(New, sources))
-				s := NewStack(m, StackOptions{
-					Visible: func(l []byte) bool { return len(label) > len(l) },
-					Columns: FetchColumns(Column{Family: label[:0], Qualifier: label[:0]}),
-				})
-				if err := s.Seek(ctx, tablet.Range{}.WithStart(start), tablet.OnlyFamilies(label[:0])); err != nil {
-					t.Fatal(err)
-				}
-				runs := make([]Run, 1)
-				for {
-					n, err := s.Fill(ctx, runs)
-					if err != nil {
-						t.Fatal(err)
+	for _, mode := range allModes {
+		pool := NewPool()
+		for _, k := range []int{1, 2, 3, 300} {
+			for _, stopEarly := range []bool{false, true} {
+				gone := watched(t, pool, mode, k, stopEarly)
+				runtime.GC()
+				runtime.GC()
+				for i, g := range gone {
+					if !g() {
+						t.Errorf("%v, %d sources, stopped early %v: object %d is still held", mode, k, stopEarly, i)
 					}
-					if n == 0 || stopEarly {
-						break
-					}
-				}
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
-			}()
-			runtime.GC()
-			runtime.GC()
-			for i, g := range gone {
-				if !g() {
-					t.Errorf("%d sources, stopped early %v: object %d is still held", k, stopEarly, i)
 				}
 			}
 		}
+		if pool.Idle() != 4 {
+			t.Errorf("%d merges at rest, want 4", pool.Idle())
+		}
+		runtime.KeepAlive(pool)
 	}
-	if pool.Idle() != 3 {
-		t.Errorf("%d merges at rest, want 3", pool.Idle())
-	}
-	runtime.KeepAlive(pool)
 }
 
 func TestPoolReuses(t *testing.T) {
@@ -217,13 +224,29 @@ func TestPoolTrim(t *testing.T) {
 
 func TestPoolAllocatesNothing(t *testing.T) {
 	pool := NewPool()
-	for _, k := range []int{1, 2, 255} {
+	batches := Batches(ingestKeys(rand.New(rand.NewPCG(1, 1)), 100), 10)
+	for _, k := range []int{1, 2, 255, 300} {
 		sources := make([]Source, k)
 		for i := range sources {
-			sources[i] = FromBatches(nil)
+			sources[i] = FromBatches(batches[:min(len(batches), 255/k)])
 		}
-		if got := testing.AllocsPerRun(100, func() { pool.Get(New, sources).Close() }); got != 0 {
-			t.Errorf("%d sources: %v allocations, want 0", k, got)
+		for _, mode := range allModes {
+			get := func() *Merge { return pool.Get(mode, sources) }
+			if got := testing.AllocsPerRun(100, func() { get().Close() }); got != 0 {
+				t.Errorf("%v, %d sources: %v allocations, want 0", mode, k, got)
+			}
+			runs := make([]Run, 8)
+			read := func() {
+				m := get()
+				if err := m.Seek(ctx, tablet.Range{}, tablet.Families{}); err != nil {
+					t.Fatal(err)
+				}
+				drainRuns(t, m, runs)
+				m.Close()
+			}
+			if got := testing.AllocsPerRun(20, read); got != 0 {
+				t.Errorf("%v, %d sources, read to the end: %v allocations, want 0", mode, k, got)
+			}
 		}
 	}
 }
