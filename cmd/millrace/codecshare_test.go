@@ -196,4 +196,3 @@ func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
 }
-

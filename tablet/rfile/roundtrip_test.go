@@ -231,51 +231,6 @@ func TestLargeKeys(t *testing.T) {
 	}
 }
 
-// TestAppendRun copies a file batch by batch and holds the result against one written entry by entry.
-func TestAppendRun(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 4))
-	for round := range 40 {
-		all := randomEntries(rng, 500, []string{"ab", "\x00\xff", "0123456789"}[round%3], []string{"f", "ff", ""})
-		o := WriterOptions{Codec: "none", BlockBytes: 1 + rng.IntN(2000), FileID: [16]byte{1}}
-		file, _ := writeGroups(t, o, all, [][]string{nil})
-		r := readBytes(t, file)
-		var out bytes.Buffer
-		w, err := NewWriter(&out, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.StartDefaultGroup(); err != nil {
-			t.Fatal(err)
-		}
-		c := r.Cursor(r.Groups()[0], CursorOptions{BatchEntries: 1 + rng.IntN(50)})
-		if err := c.Seek(context.Background(), tablet.Range{}, tablet.Families{}); err != nil {
-			t.Fatal(err)
-		}
-		for {
-			b, err := c.Next(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b == nil {
-				break
-			}
-			for lo := 0; lo < b.Len(); {
-				hi := lo + 1 + rng.IntN(b.Len()-lo)
-				if err := w.AppendRun(b, b.Codes[lo], lo, hi); err != nil {
-					t.Fatal(err)
-				}
-				lo = hi
-			}
-		}
-		if _, err := w.Finish(); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(out.Bytes(), file) {
-			t.Fatalf("round %d: copy by runs differs from byte %d on", round, tablet.CommonPrefix(out.Bytes(), file))
-		}
-	}
-}
-
 // TestWriterRefuses gives a writer what it must not take.
 func TestWriterRefuses(t *testing.T) {
 	key := func(row, family string) *tablet.Key {
