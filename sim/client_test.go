@@ -130,7 +130,7 @@ func TestCrashEndsClients(t *testing.T) {
 	if err := w.Run(); !Crashed(err) {
 		t.Errorf("run ended with %v", err)
 	}
-	w.Crash(Image(w.FS(), false))
+	w.Crash(Image(Op{Kind: PowerCut}, w.FS()))
 	if ended != 4 {
 		t.Errorf("%d clients have returned, want 4", ended)
 	}

@@ -61,7 +61,7 @@ func (p InjectedPanic) String() string { return "injected: " + p.Fault.String() 
 type faults struct {
 	all     []*armed
 	world   *World
-	cancels []context.CancelCauseFunc
+	cancels []*operation // in the order in which they began
 	did     map[FaultKind]int
 }
 
@@ -172,10 +172,10 @@ func (f *faults) jump(a *armed) {
 
 func (f *faults) cancel(a *armed) {
 	i := a.rand.IntN(len(f.cancels))
-	end := f.cancels[i]
+	op := f.cancels[i]
 	f.cancels = slices.Delete(f.cancels, i, i+1)
 	f.hit(a, "context")
-	end(context.Canceled)
+	op.end(context.Canceled)
 }
 
 func (f *faults) hit(a *armed, whom string) {
@@ -186,12 +186,17 @@ func (f *faults) hit(a *armed, whom string) {
 // Hits is how often faults of a kind have happened.
 func (w *World) Hits(kind FaultKind) int { return w.loop.faults.did[kind] }
 
-// Context is one that Cancel faults may end. It is for one operation.
-func (w *World) Context() context.Context {
-	ctx, end := context.WithCancelCause(context.Background())
-	w.loop.faults.cancels = append(w.loop.faults.cancels, end)
-	return ctx
-}
+// operation is a context that may be cancelled.
+type operation struct{ end context.CancelCauseFunc }
 
-// Done takes back the contexts that were handed out: their operations are over.
-func (w *World) Done() { w.loop.faults.cancels = nil }
+// Context is one that Cancel faults may end. It is for one operation; done says that it is over.
+func (w *World) Context() (ctx context.Context, done func()) {
+	f := w.loop.faults
+	ctx, end := context.WithCancelCause(context.Background())
+	op := &operation{end}
+	f.cancels = append(f.cancels, op)
+	return ctx, func() {
+		f.cancels = slices.DeleteFunc(f.cancels, func(o *operation) bool { return o == op })
+		end(nil)
+	}
+}

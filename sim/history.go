@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"millrace/internal/vfs"
 	"millrace/tablet"
 )
 
@@ -91,6 +90,7 @@ func (h History) String() string {
 // HistoryOptions say what histories are made of. Zero fields take defaults.
 type HistoryOptions struct {
 	Ops    int      // default 40
+	First  int      // number of the first, for histories that are played beside others; default 1
 	Tables []string // default {"t"}
 	// Rows and Qualifiers bound the alphabet. Default 8 and 2; there are two families.
 	Rows, Qualifiers int
@@ -121,6 +121,7 @@ func (o HistoryOptions) withDefaults() HistoryOptions {
 		}
 	}
 	def(&o.Ops, 40)
+	def(&o.First, 1)
 	def(&o.Rows, 8)
 	def(&o.Qualifiers, 2)
 	def(&o.Deletes, 25)
@@ -144,7 +145,7 @@ func NewHistory(seed uint64, o HistoryOptions) History {
 	g := &generator{HistoryOptions: o, rand: stream(seed, "history")}
 	h := make(History, 0, o.Ops)
 	for n := range o.Ops {
-		h = append(h, g.op(n+1))
+		h = append(h, g.op(o.First+n))
 	}
 	return h
 }
@@ -217,15 +218,3 @@ func (g *generator) update(row []byte, number int) tablet.Update {
 func (g *generator) row(i int) []byte { return fmt.Appendf(nil, "r%02d", i) }
 
 func (g *generator) percent(n int) bool { return g.rand.IntN(100) < n }
-
-// Image is what a crash leaves of a file system in memory: with power, what the process sees; without, what was synced.
-func Image(fs vfs.FS, power bool) vfs.FS {
-	m, ok := fs.(*vfs.MemFS)
-	switch {
-	case !ok:
-		panic(fmt.Sprintf("sim: %T keeps no image; set Player.Image", fs))
-	case power:
-		return m.Clone()
-	}
-	return m.Durable()
-}

@@ -64,7 +64,7 @@ func NewPlayer(w *World, o PlayOptions) *Player {
 		o.Tolerate = func(Op, error) bool { return len(w.options.Faults) > 0 }
 	}
 	if o.Image == nil {
-		o.Image = func(op Op, fs vfs.FS) vfs.FS { return Image(fs, op.Kind == Killed) }
+		o.Image = Image
 	}
 	p := &Player{World: w, options: o, Models: make(map[string]*oracle.Model), Did: make(map[OpKind]int)}
 	p.all, _ = visibility.NewAuthorizations("a", "b")
@@ -100,11 +100,15 @@ func (p *Player) Begin() error {
 	return nil
 }
 
-// Play does all operations of a history, and checks at the end. The error names the operation that broke a promise; it
-// wraps ErrCrashed when the engine has crashed, in which case Recover goes on.
+// Play does all operations of a history, and checks at the end. The error names the operation that broke a promise. After
+// a Crash fault it recovers and goes on with the next operation.
 func (p *Player) Play(h History) error {
 	for _, op := range h {
-		if err := p.Do(op); err != nil {
+		err := p.Do(op)
+		if Crashed(err) { // by a fault
+			err = p.crash(op)
+		}
+		if err != nil {
 			return fmt.Errorf("operation %v: %w", op, err)
 		}
 	}
@@ -112,6 +116,35 @@ func (p *Player) Play(h History) error {
 		return fmt.Errorf("at the end: %w", err)
 	}
 	return nil
+}
+
+// PlayAtOnce plays several histories at the same time, each by a client of its own, and checks at the end. Their
+// operations should be numbered apart (HistoryOptions.First), and be few on one row at a time; Reopen, Check and crashes
+// are not for clients. The error wraps ErrCrashed after a Crash fault; Recover goes on from there.
+func (p *Player) PlayAtOnce(histories ...History) error {
+	errs := make([]error, len(histories))
+	for i, h := range histories {
+		p.World.Go(fmt.Sprint("writer ", i+1), func(c *Client) {
+			for _, op := range h {
+				err := p.Do(op)
+				if err == nil {
+					err = c.Pause()
+				}
+				if err != nil {
+					errs[i] = fmt.Errorf("writer %d, operation %v: %w", i+1, op, err)
+					return
+				}
+			}
+		})
+	}
+	err := p.World.Run()
+	if err == nil {
+		err = errors.Join(errs...)
+	}
+	if err == nil {
+		err = p.Check()
+	}
+	return err
 }
 
 // Do does one operation. An error that the options tolerate is none.
@@ -122,7 +155,6 @@ func (p *Player) Do(op Op) error {
 	// Two operations of one player never get the same timestamp.
 	p.World.Clock().Pass(2 * time.Millisecond)
 	err := p.do(op)
-	p.World.Done()
 	switch {
 	case err == nil:
 		p.Did[op.Kind]++
@@ -139,7 +171,9 @@ func (p *Player) Do(op Op) error {
 var errSkipped = errors.New("nothing to do")
 
 func (p *Player) do(op Op) error {
-	ctx, s, m := p.World.Context(), p.World.Store(), p.Models[op.Table]
+	ctx, done := p.World.Context()
+	defer done()
+	s, m := p.World.Store(), p.Models[op.Table]
 	switch op.Kind {
 	case Write:
 		return p.ended(op, m.Begin(p.level(op), op.Mutations...), s.Apply(ctx, op.Table, op.Mutations))
@@ -157,7 +191,7 @@ func (p *Player) do(op Op) error {
 	case Reopen:
 		return p.reopen()
 	case PowerCut, Killed:
-		return p.Recover(p.options.Image(op, p.World.FS()), op.Kind == Killed)
+		return p.crash(op)
 	case Pause:
 		return p.World.Sleep(op.For)
 	case Check:

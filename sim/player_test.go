@@ -91,3 +91,30 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%v\n%v\n%s", r, NewHistory(firstSeed(), o.History), r.Report)
 	}
 }
+
+// Three writers at once, while one of them flushes and compacts: whatever order their operations took effect in, the
+// result is one that the model knows.
+func TestPlayAtOnce(t *testing.T) {
+	for i := range runs(30) {
+		seed := firstSeed() + uint64(i)
+		w := New(Options{Seed: seed, Schedule: ScheduleFor(seed)})
+		p := NewPlayer(w, PlayOptions{})
+		var all []History
+		for n := range 3 {
+			all = append(all, NewHistory(seed*10+uint64(n), HistoryOptions{
+				Ops: 15, First: 1 + 100*n, Rows: 3, Weights: map[OpKind]int{Write: 8, Flush: 1, Full: 1},
+			}))
+		}
+		err := p.Begin()
+		if err == nil {
+			err = p.PlayAtOnce(all...)
+		}
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, repeat(t, seed))
+		}
+		if most := p.Models["t"].Possible(); most > 50 {
+			t.Errorf("seed %d: %d states of a row are possible after a check", seed, most)
+		}
+		w.End()
+	}
+}

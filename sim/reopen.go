@@ -47,6 +47,33 @@ func (p *Player) reopen() error {
 	return p.Check()
 }
 
+// crash has the engine crash as the operation says, by a power cut or, on odd picks of other operations, by its process
+// being killed, and recovers.
+func (p *Player) crash(op Op) error {
+	if !canReopen {
+		return errSkipped
+	}
+	if op.Kind != PowerCut && op.Kind != Killed {
+		op.Kind = [2]OpKind{PowerCut, Killed}[op.Pick&1]
+	}
+	p.World.Kill()
+	return p.Recover(p.options.Image(op, p.World.FS()), op.Kind == Killed)
+}
+
+// Image is what a crash leaves of a file system in memory. Of a killed process it is everything that was handed to the
+// system; of a power cut what Pick draws: a mode, and what that keeps of what was not synced.
+func Image(op Op, fs vfs.FS) vfs.FS {
+	m, ok := fs.(*vfs.MemFS)
+	if !ok {
+		panic(fmt.Sprintf("sim: %T keeps no image; set PlayOptions.Image", fs))
+	}
+	if op.Kind == Killed {
+		return m.Image(vfs.ImageOptions{Mode: vfs.ImageAll})
+	}
+	modes := slices.DeleteFunc(vfs.ImageModes(), func(m vfs.ImageMode) bool { return m == vfs.ImageAll })
+	return m.Image(vfs.ImageOptions{Mode: modes[op.Pick%uint64(len(modes))], Seed: op.Pick})
+}
+
 // Recover crashes the engine, if it has not crashed already, opens the store on what is left of its files and checks it:
 // killed says that only the process has ended, so that what was handed to the system is there.
 func (p *Player) Recover(left vfs.FS, killed bool) error {

@@ -189,7 +189,7 @@ func (m *Model) closure(row string) []state {
 				break // the units of one operation keep their order
 			}
 		}
-		if len(states) > 100_000 {
+		if len(states) > 20_000 {
 			panic(fmt.Sprintf("oracle: too many operations in flight on row %q", row))
 		}
 	}
@@ -206,7 +206,25 @@ func (m *Model) after(s state, u unit) state {
 	s.stamp++
 	s.store.entries = slices.Clip(s.store.entries) // other states share them
 	s.store.Apply(u.mutation, assigned+s.stamp)
+	s.store.forget(m.versions)
 	return s
+}
+
+// forget drops what no scan, whatever happens, can show again: entries that a marker hides, since the marker goes with
+// them if it goes; all markers of a cell but the newest; versions beyond those that are kept. Without it states that
+// will look alike for ever would be kept apart.
+func (s *Store) forget(versions int) {
+	var kept []tablet.Entry
+	for _, cell := range s.cells() {
+		marker := slices.IndexFunc(cell, func(e tablet.Entry) bool { return e.Key.Deleted() })
+		live := newest(undeleted(cell), versions)
+		if marker < 0 {
+			kept = append(kept, live...)
+			continue
+		}
+		kept = append(append(kept, live...), cell[marker]) // what lives is newer than the newest marker
+	}
+	s.entries = kept
 }
 
 // distinct takes out states that are the same as others.
@@ -224,33 +242,35 @@ func distinct(states []state) []state {
 }
 
 // key is the same for states that no later operation and no scan can tell apart: of assigned timestamps only the order
-// counts.
+// within a cell counts.
 func (s *state) key() string {
-	var order []int64
-	for _, e := range s.store.entries {
-		if ts := e.Key.Timestamp(); isAssigned(ts) {
-			order = append(order, ts)
-		}
-	}
-	slices.Sort(order)
-	order = slices.Compact(order)
 	b := binary.LittleEndian.AppendUint64(nil, s.done)
-	for _, e := range s.store.entries {
-		ts := e.Key.Timestamp()
-		if isAssigned(ts) {
-			rank, _ := slices.BinarySearch(order, ts)
-			ts = assigned + int64(rank)
+	for _, cell := range s.store.cells() {
+		rank := assigned
+		for i, e := range cell {
+			ts := e.Key.Timestamp()
+			if isAssigned(ts) {
+				if i == 0 || ts != cell[i-1].Key.Timestamp() {
+					rank++
+				}
+				ts = rank
+			}
+			ends := e.Key.Ends()
+			for _, n := range []int64{ts, int64(ends.Row), int64(ends.Family), int64(ends.Qualifier), int64(e.Key.Size()), int64(len(e.Value))} {
+				b = binary.AppendVarint(b, n)
+			}
+			b = append(b, marked(&e.Key))
+			b = append(append(b, e.Key.Data()...), e.Value...)
 		}
-		ends := e.Key.Ends()
-		for _, n := range []int64{ts, int64(ends.Row), int64(ends.Family), int64(ends.Qualifier), int64(e.Key.Size()), int64(len(e.Value))} {
-			b = binary.AppendVarint(b, n)
-		}
-		if e.Key.Deleted() {
-			b = append(b, 1)
-		}
-		b = append(append(b, e.Key.Data()...), e.Value...)
 	}
 	return string(b)
+}
+
+func marked(k *tablet.Key) byte {
+	if k.Deleted() {
+		return 1
+	}
+	return 0
 }
 
 // Clone is a copy that goes its own way: what may be there at one moment, for holding against an image of that moment.

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -156,5 +157,30 @@ func TestModelForgets(t *testing.T) {
 	}
 	if n := m.Possible(); n != 1 {
 		t.Errorf("%d possible states, want 1", n)
+	}
+}
+
+// What is forgotten must make no difference: a model and one that forgets nothing agree on every scan of random
+// histories.
+func TestForgetMakesNoDifference(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var forgets, keeps Store
+		versions := 1 + r.IntN(2)
+		for step := range 12 {
+			if r.IntN(6) == 0 {
+				forgets.Compact(versions)
+				keeps.Compact(versions)
+			} else {
+				m := change1("r", string(rune('a'+r.IntN(2))), fmt.Sprint(step), r.IntN(3) == 0, []int64{1 + r.Int64N(5)})
+				forgets.Apply(m, 0)
+				forgets.forget(versions)
+				keeps.Apply(m, 0)
+			}
+			a, b := forgets.Scan(Query{MaxVersions: versions}), keeps.Scan(Query{MaxVersions: versions})
+			if fmt.Sprint(a) != fmt.Sprint(b) {
+				t.Fatalf("after step %d: %v, without forgetting %v", step, a, b)
+			}
+		}
 	}
 }
