@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
@@ -26,7 +27,7 @@ func BenchmarkCompact(b *testing.B) {
 	for _, codec := range []string{"none", "lz4", "snappy", "gz"} {
 		mem := vfs.Mem()
 		inputs := writeBench(b, mem, codec, files)
-		for _, mode := range []iter.Mode{iter.Old, iter.New} {
+		for _, mode := range []iter.Mode{iter.Old, iter.New, iter.Tree} {
 			b.Run(fmt.Sprintf("%s/%v", codec, mode), func(b *testing.B) {
 				benchmarkCompact(b, mem, inputs, Spec{Mode: mode, Full: true, MaxVersions: 1, Writer: rfile.WriterOptions{Codec: codec}})
 			})
@@ -41,6 +42,7 @@ func benchmarkCompact(b *testing.B, mem vfs.FS, inputs []Input, spec Spec) {
 	pool := iter.NewPool()
 	var stats iter.Stats
 	b.ReportAllocs()
+	cpu := clock.ProcessCPU()
 	for b.Loop() {
 		j, err := New(spec, pool)
 		if err != nil {
@@ -58,8 +60,10 @@ func benchmarkCompact(b *testing.B, mem vfs.FS, inputs []Input, spec Spec) {
 			b.Fatal(err)
 		}
 	}
+	cpu = clock.ProcessCPU() - cpu
 	entries := float64(*benchEntries)
 	b.ReportMetric(entries*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+	b.ReportMetric(entries*float64(b.N)/cpu.Seconds(), "entries/cpu-s")
 	b.ReportMetric(float64(stats.Comparisons)/entries, "compares/entry")
 }
 

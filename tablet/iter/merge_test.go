@@ -12,7 +12,7 @@ import (
 	"millrace/tablet"
 )
 
-var allModes = []Mode{Old, New, Swap, Tree, TreeEntry}
+var allModes = Modes()
 
 // TestMergeRandom holds every mode against a stable sort, and every code against direct computation.
 func TestMergeRandom(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 
 var modeNames = [modes]string{New: "new", Old: "old", Swap: "swap", Tree: "tree", TreeEntry: "tree-entry"}
 
+// Modes are all of them.
+func Modes() []Mode { return []Mode{Old, New, Swap, Tree, TreeEntry} }
+
 // Valid says whether m is one of the modes.
 func (m Mode) Valid() bool { return m < modes }
 
