@@ -20,13 +20,27 @@ type Ack struct {
 	err   error
 }
 
-// Apply applies mutations and returns when readers see all of them. A mutation is applied whole or not at all; those
+// WriteOption is an argument of Apply that need not be given.
+type WriteOption func(*writeOptions)
+
+type writeOptions struct{ durability tablet.Durability }
+
+// WithDurability says how safe mutations are to be before they are acknowledged. Default: as the table's properties say.
+func WithDurability(d tablet.Durability) WriteOption {
+	return func(o *writeOptions) { o.durability = d }
+}
+
+// Apply applies mutations and returns when readers see all of them, and they are as safe as their durability says.
+// A mutation is applied whole or not at all; those
 // that a constraint stands against are told in a *RefusedError, and the others are applied. Mutations of one row keep
 // their order. The store keeps the mutations; they must not be changed any more.
 //
+// After an ErrUnknownOutcome some may be there or not. After another error that is safe to retry, by tablet.OutcomeOf, those
+// it was about are not there, and never will be.
+//
 // When the context ends, mutations that were let in may still be applied.
-func (s *Store) Apply(ctx context.Context, table string, mutations []*tablet.Mutation) error {
-	ack, err := s.ApplyAsync(ctx, table, mutations)
+func (s *Store) Apply(ctx context.Context, table string, mutations []*tablet.Mutation, options ...WriteOption) error {
+	ack, err := s.ApplyAsync(ctx, table, mutations, options...)
 	if err != nil {
 		return err
 	}
@@ -35,7 +49,11 @@ func (s *Store) Apply(ctx context.Context, table string, mutations []*tablet.Mut
 
 // ApplyAsync returns as soon as there is room for the mutations on their way to memory. Of two calls one after the other,
 // the mutations of the first count first.
-func (s *Store) ApplyAsync(ctx context.Context, table string, mutations []*tablet.Mutation) (*Ack, error) {
+func (s *Store) ApplyAsync(ctx context.Context, table string, mutations []*tablet.Mutation, options ...WriteOption) (*Ack, error) {
+	var o writeOptions
+	for _, set := range options {
+		set(&o)
+	}
 	ack := &Ack{}
 	for len(mutations) > 0 {
 		piece, bytes := nextPiece(mutations)
@@ -45,7 +63,7 @@ func (s *Store) ApplyAsync(ctx context.Context, table string, mutations []*table
 			ack.err = fmt.Errorf("write to table %s: %w", table, err)
 			return ack, ack.err
 		}
-		ack.waits = append(ack.waits, AskLater(s.core.rt, s.core.binner.get(), &protocol.Write{Table: table, Mutations: piece, Ticket: t}))
+		ack.waits = append(ack.waits, AskLater(s.core.rt, s.core.binner.get(), &protocol.Write{Table: table, Mutations: piece, Durability: o.durability, Ticket: t}))
 	}
 	return ack, nil
 }

@@ -2,7 +2,10 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -15,15 +18,19 @@ import (
 
 // binnerActor groups mutations by tablet, off the path of whoever writes them, and answers a write when all its tablets
 // have applied their part. Each tablet has a lane: a window of batches on their way and, behind it, a queue whose
-// length the store's admission bounds.
+// length the store's admission bounds. What waits in a queue goes in one batch.
 type binnerActor struct {
+	rt       *Runtime
+	holdMax  time.Duration
 	tables   map[string]*route
 	sent     map[uint64]sentBatch // on their way, by batch number
-	queued   int                  // batches in all lanes' queues
+	open     int                  // writes that are not answered
 	batches  uint64
 	scratch  binning.Scratch
 	draining []*protocol.Drain
-	held     bool // memory is full: nothing goes to tablets
+	held     bool   // memory is full: nothing goes to tablets
+	holds    uint64 // times that it was
+	overdue  bool   // it has been for too long
 }
 
 // route is where the tablets of one table are.
@@ -32,33 +39,23 @@ type route struct {
 	lanes   []*lane // one a tablet, in the order of extents
 }
 
-// lane is the stream of batches to one tablet.
-type lane struct {
-	tablet *actor.PID
-	credit int
-	queue  []queuedBatch
-}
-
-type queuedBatch struct {
-	write *pendingWrite
-	apply *protocol.Apply
-}
-
-type sentBatch struct {
-	write *pendingWrite
-	lane  *lane
-}
-
 // pendingWrite is a write whose tablets have not all answered.
 type pendingWrite struct {
 	*protocol.Write
-	left    int // batches
+	left    int // pieces
 	refused []protocol.Refusal
 	err     error // the first that a tablet failed with
 }
 
-func newBinner() *binnerActor {
-	return &binnerActor{tables: make(map[string]*route), sent: make(map[uint64]sentBatch)}
+// piece is a write's mutations for one tablet.
+type piece struct {
+	write     *pendingWrite
+	mutations []*tablet.Mutation
+	bytes     int64
+}
+
+func newBinner(rt *Runtime, holdMax time.Duration) *binnerActor {
+	return &binnerActor{rt: rt, holdMax: holdMax, tables: make(map[string]*route), sent: make(map[uint64]sentBatch)}
 }
 
 // Receive routes the binner's messages.
@@ -70,8 +67,10 @@ func (a *binnerActor) Receive(c actor.Context) {
 		a.onApplied(c, m)
 	case *protocol.Hold:
 		a.onHold(c, m)
+	case *protocol.HoldOverdue:
+		a.onHoldOverdue(c, m)
 	case *protocol.TableIs:
-		a.onTableIs(m)
+		a.onTableIs(c, m)
 	case *protocol.Drain:
 		a.draining = append(a.draining, m)
 		a.drained()
@@ -81,19 +80,6 @@ func (a *binnerActor) Receive(c actor.Context) {
 	default:
 		invariant.Unexpected("binner", m)
 	}
-}
-
-func (a *binnerActor) onTableIs(m *protocol.TableIs) {
-	extents := make([]tablet.Extent, len(m.Tablets))
-	r := &route{}
-	for i, t := range m.Tablets {
-		extents[i] = t.Extent
-		r.lanes = append(r.lanes, &lane{tablet: t.PID, credit: protocol.ApplyWindow})
-	}
-	chain, err := locate.New(1, extents)
-	invariant.Check(err == nil, "tablets of table %s: %v", m.Table, err)
-	r.extents = chain
-	a.tables[m.Table] = r
 }
 
 func (a *binnerActor) onWrite(c actor.Context, m *protocol.Write) {
@@ -112,62 +98,70 @@ func (a *binnerActor) onWrite(c actor.Context, m *protocol.Write) {
 	bins, failed := binning.Bin(m.Mutations, r.extents, &a.scratch, binning.Options{SortRows: true})
 	invariant.That(len(failed) == 0, "a table's chain of tablets has a gap")
 	w := &pendingWrite{Write: m, left: len(bins)}
+	a.open++
 	if w.left == 0 {
 		a.answer(w)
 		return
 	}
 	for i := range bins {
-		a.batches++
-		b := queuedBatch{write: w, apply: &protocol.Apply{
-			From: c.Self(), Batch: a.batches, Mutations: bins[i].Mutations, Bytes: bins[i].Bytes,
-		}}
 		l := r.lanes[bins[i].Tablet]
-		l.queue = append(l.queue, b)
-		a.queued++
+		l.queue = append(l.queue, piece{write: w, mutations: bins[i].Mutations, bytes: bins[i].Bytes})
 		a.feed(c, l)
 	}
 }
 
-// feed sends as much of a lane's queue as its credit allows.
-func (a *binnerActor) feed(c actor.Context, l *lane) {
-	for !a.held && l.credit > 0 && len(l.queue) > 0 {
-		b := l.queue[0]
-		l.queue[0] = queuedBatch{}
-		l.queue = l.queue[1:]
-		a.queued--
-		l.credit--
-		a.sent[b.apply.Batch] = sentBatch{write: b.write, lane: l}
-		c.Send(l.tablet, b.apply)
-	}
-}
-
-func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
-	a.held = m.On
-	for _, r := range ordered(a.tables) {
-		for _, l := range r.lanes {
-			a.feed(c, l)
-		}
-	}
-}
-
+// onApplied takes a tablet's answer to a batch.
 func (a *binnerActor) onApplied(c actor.Context, m *protocol.Applied) {
 	b, ok := a.sent[m.Batch]
-	invariant.That(ok, "a tablet answered a batch twice")
+	if !ok {
+		return // a second answer: of a tablet, and of whoever cleaned up after it
+	}
 	delete(a.sent, m.Batch)
-	b.lane.credit++
-	a.feed(c, b.lane)
-	w := b.write
-	w.refused = append(w.refused, m.Refused...)
+	l := b.lane
+	l.flying--
+	switch {
+	case m.Moved:
+		l.moved = append(l.moved, b.pieces...)
+	case isGone(m.Err):
+		// The tablet is gone, and its successor knows what the log knows.
+		for _, p := range b.pieces {
+			a.finish(p, fmt.Errorf("%w: %w", ErrUnknownOutcome, m.Err))
+		}
+		if l.tablet.Equal(b.to) {
+			l.down = true
+		}
+	default:
+		for _, r := range m.Refused {
+			i := slices.IndexFunc(b.pieces, func(p piece) bool { return slices.Contains(p.mutations, r.Mutation) })
+			b.pieces[i].write.refused = append(b.pieces[i].write.refused, r)
+		}
+		for _, p := range b.pieces {
+			a.finish(p, m.Err)
+		}
+	}
+	a.settleLane(c, l)
+	a.drained()
+}
+
+// isGone says whether an error is of an actor that ended, by a panic or not, instead of one of its own.
+func isGone(err error) bool {
+	var panicked *PanicError
+	return errors.Is(err, ErrStopped) || errors.As(err, &panicked)
+}
+
+// finish ends one piece of a write.
+func (a *binnerActor) finish(p piece, err error) {
+	w := p.write
 	if w.err == nil {
-		w.err = m.Err
+		w.err = err
 	}
 	if w.left--; w.left == 0 {
 		a.answer(w)
 	}
-	a.drained()
 }
 
 func (a *binnerActor) answer(w *pendingWrite) {
+	a.open--
 	if w.err != nil {
 		w.Refuse(fmt.Errorf("write to table %s: %w", w.Table, w.err))
 		return
@@ -175,9 +169,38 @@ func (a *binnerActor) answer(w *pendingWrite) {
 	w.Answer(&protocol.Written{Refused: w.refused})
 }
 
+func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
+	a.held, a.overdue = m.On, false
+	if a.held {
+		a.holds++
+		if a.holdMax > 0 {
+			a.rt.After(a.holdMax, c.Self(), &protocol.HoldOverdue{Hold: a.holds})
+		}
+		return
+	}
+	for _, r := range ordered(a.tables) {
+		for _, l := range r.lanes {
+			a.feed(c, l)
+		}
+	}
+}
+
+// onHoldOverdue turns away whoever waits for memory, and whoever comes, until there is some.
+func (a *binnerActor) onHoldOverdue(c actor.Context, m *protocol.HoldOverdue) {
+	if !a.held || m.Hold != a.holds {
+		return
+	}
+	a.overdue = true
+	for _, r := range ordered(a.tables) {
+		for _, l := range r.lanes {
+			a.feed(c, l)
+		}
+	}
+}
+
 // drained answers those who wait for the end, once nothing is left.
 func (a *binnerActor) drained() {
-	if len(a.sent) > 0 || a.queued > 0 {
+	if a.open > 0 {
 		return
 	}
 	for _, d := range a.draining {
@@ -188,13 +211,21 @@ func (a *binnerActor) drained() {
 // stop answers whatever is still open: what was sent may yet be applied, but nobody will hear of it here.
 func (a *binnerActor) stop() {
 	for _, b := range ordered(a.sent) {
-		b.write.Refuse(ErrStopped)
+		for _, p := range b.pieces {
+			p.write.Refuse(fmt.Errorf("%w: %w", ErrUnknownOutcome, ErrStopped))
+		}
+		a.refuseWaiting(b.lane)
 	}
 	for _, r := range ordered(a.tables) {
 		for _, l := range r.lanes {
-			for _, b := range l.queue {
-				b.write.Refuse(ErrStopped)
-			}
+			a.refuseWaiting(l)
 		}
 	}
+}
+
+func (a *binnerActor) refuseWaiting(l *lane) {
+	for _, p := range slices.Concat(l.moved, l.queue) {
+		p.write.Refuse(ErrStopped)
+	}
+	l.moved, l.queue = nil, nil
 }

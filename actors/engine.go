@@ -1,27 +1,33 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
 	"millrace/internal/invariant"
-	"millrace/tablet"
-	"millrace/tablet/locate"
+	"millrace/tablet/manifest"
 )
 
 // engineActor is the root of a store: it starts everything else, replaces what can be replaced, and asks all tablets of
-// a table what users ask of the table.
+// a table what users ask of the table. What it changes of tables is recorded first.
 type engineActor struct {
 	core     *core
 	services []*service
+	loaded   []*loadedTable // what the store was opened with, until it is started
 	tables   map[string]*engineTable
-	tablets  uint64                // numbered so far
-	byPID    map[string]*actor.PID // tablets that are alive
-	gathers  map[uint64]*gather
+	tablets  map[uint64]*engineTablet
+	byPID    map[string]*engineTablet // tablets that are alive, those that are on their way out included
+	parts    map[uint64]*gatherPart
+	records  map[uint64]func(c actor.Context, m *protocol.Recorded)
+	splits   map[uint64]*splitting
 	asked    uint64
+	waiting  []*protocol.WhereIs
 	stopping []*protocol.StopTablets
 }
 
@@ -35,13 +41,12 @@ type service struct {
 	ends    *replacements
 }
 
-type engineTable struct {
-	is       *protocol.TableIs
-	settings *TableSettings
-}
-
-func newEngine(k *core) *engineActor {
-	a := &engineActor{core: k, tables: make(map[string]*engineTable), byPID: make(map[string]*actor.PID), gathers: make(map[uint64]*gather)}
+func newEngine(k *core, loaded []*loadedTable) *engineActor {
+	a := &engineActor{
+		core: k, loaded: loaded, tables: make(map[string]*engineTable), tablets: make(map[uint64]*engineTablet),
+		byPID: make(map[string]*engineTablet), parts: make(map[uint64]*gatherPart),
+		records: make(map[uint64]func(actor.Context, *protocol.Recorded)), splits: make(map[uint64]*splitting),
+	}
 	rt := k.rt
 	add := func(kind, name string, at *address, bulk bool, make func() actor.Actor) {
 		a.services = append(a.services, &service{
@@ -51,8 +56,10 @@ func newEngine(k *core) *engineActor {
 	}
 	// Files first: whoever ends a lease tells it.
 	add("files", nameFiles, &k.filer, true, func() actor.Actor { return &filesActor{rt: rt, files: k.files} })
+	add("log", nameLog, &k.log, true, func() actor.Actor { return newLogActor(k) })
+	add("manifest", nameManifest, &k.manifest, true, func() actor.Actor { return newManifestActor(k) })
 	add("scheduler", nameScheduler, &k.scheduler, false, func() actor.Actor { return newScheduler(rt, k.server) })
-	add("binner", nameBinner, &k.binner, false, func() actor.Actor { return newBinner() })
+	add("binner", nameBinner, &k.binner, false, func() actor.Actor { return newBinner(rt, k.server.HoldMax) })
 	add("scans", nameScans, &k.scans, false, func() actor.Actor { return newScans(rt, k.server.SessionIdle) })
 	return a
 }
@@ -62,6 +69,12 @@ func (a *engineActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *protocol.CreateTable:
 		a.onCreateTable(c, m)
+	case *protocol.DeleteTable:
+		a.onDeleteTable(c, m)
+	case *protocol.SetProperties:
+		a.onSetProperties(c, m)
+	case *protocol.AddSplits:
+		a.onAddSplits(c, m)
 	case *protocol.FlushTable:
 		a.onFlushTable(c, m)
 	case *protocol.CompactTable:
@@ -70,12 +83,29 @@ func (a *engineActor) Receive(c actor.Context) {
 		a.onCancelCompact(c, m)
 	case *protocol.GetStats:
 		a.onGetStats(c, m)
+	case *protocol.WhereIs:
+		a.waiting = append(a.waiting, m)
+		a.answerWaiting()
 	case *protocol.Flushed:
 		a.onAnswer(c, m.Request, m, m.Err)
 	case *protocol.Compacted:
 		a.onAnswer(c, m.Request, m, m.Err)
+	case *protocol.Configured:
+		a.onAnswer(c, m.Request, m, m.Err)
 	case *protocol.TabletStats:
-		a.onAnswer(c, m.Request, m, nil)
+		a.onAnswer(c, m.Request, m, m.Err)
+	case *protocol.SplitDone:
+		a.onSplitDone(c, m)
+	case *protocol.LaneClosed:
+		a.onLaneClosed(c, m)
+	case *protocol.Recorded:
+		a.onRecorded(c, m)
+	case *protocol.StateIs:
+		a.onStateIs(c, m)
+	case *protocol.LogRead:
+		a.onLogRead(c, m)
+	case *protocol.FlushTablets:
+		a.onFlushTablets(c, m)
 	case *protocol.Replace:
 		a.onReplace(c, m)
 	case *protocol.StopTablets:
@@ -83,17 +113,31 @@ func (a *engineActor) Receive(c actor.Context) {
 	case *actor.Terminated:
 		a.onTerminated(c, m)
 	case *actor.Started:
-		for _, s := range a.services {
-			a.start(c, s)
-		}
+		a.onStarted(c)
 	case *actor.Stopping:
-		for _, g := range ordered(a.gathers) {
-			g.refuse(ErrStopped)
-		}
+		a.refuseAll()
 	case *actor.Stopped, *actor.Restarting:
 	default:
 		invariant.Unexpected("engine", m)
 	}
+}
+
+// onStarted starts the services, and the tables that there are.
+func (a *engineActor) onStarted(c actor.Context) {
+	for _, s := range a.services {
+		a.start(c, s)
+	}
+	for _, l := range a.loaded {
+		t := &engineTable{storeTable: l.storeTable}
+		a.tables[t.name] = t
+		for _, h := range l.handles {
+			et := a.newTablet(t, h)
+			t.order = append(t.order, et)
+			a.spawnTablet(c, et)
+		}
+		a.publish(c, t)
+	}
+	a.loaded = nil
 }
 
 // start spawns a service under a new incarnation, and introduces it to those who know its predecessor.
@@ -107,12 +151,17 @@ func (a *engineActor) start(c actor.Context, s *service) {
 	switch s.kind {
 	case "scheduler":
 		c.Send(pid, &protocol.BinnerIs{Binner: a.core.binner.get()})
-		for _, t := range ordered(a.byPID) {
-			c.Send(t, &protocol.SchedulerIs{Scheduler: pid})
+		for _, t := range a.alive() {
+			c.Send(t.pid, &protocol.SchedulerIs{Scheduler: pid})
 		}
 	case "binner":
 		for _, t := range ordered(a.tables) {
-			c.Send(pid, t.is)
+			c.Send(pid, t.is())
+		}
+		for _, et := range a.alive() { // the old one would have said when it has nothing for them any more
+			if et.leaving {
+				c.Stop(et.pid)
+			}
 		}
 		c.Send(a.core.scheduler.get(), &protocol.BinnerIs{Binner: pid})
 	case "files":
@@ -120,16 +169,11 @@ func (a *engineActor) start(c actor.Context, s *service) {
 	}
 }
 
-// onTerminated replaces a service that has failed. A tablet stays away: without a log its memory is lost, and without
-// its memory it must not go on as if nothing were.
+// onTerminated replaces what has failed.
 func (a *engineActor) onTerminated(c actor.Context, m *actor.Terminated) {
-	if _, ok := a.byPID[m.Who.Id]; ok {
+	if t := a.byPID[m.Who.Id]; t != nil {
 		delete(a.byPID, m.Who.Id)
-		if len(a.stopping) == 0 {
-			a.core.rt.log.Error("tablet failed; it stays away", slog.String("actor", m.Who.Id))
-		}
-		a.stopped()
-		return
+		a.tabletEnded(c, t, m.Who)
 	}
 	for _, s := range a.services {
 		if s.at.get().Equal(m.Who) {
@@ -152,78 +196,43 @@ func (a *engineActor) serviceEnded(c actor.Context, s *service) {
 }
 
 func (a *engineActor) onReplace(c actor.Context, m *protocol.Replace) {
+	if len(a.stopping) > 0 {
+		return
+	}
+	if m.Tablet != 0 {
+		a.recover(c, m.Tablet)
+		return
+	}
 	for _, s := range a.services {
-		if s.kind == m.Kind && len(a.stopping) == 0 {
+		if s.kind == m.Kind {
 			a.start(c, s)
 		}
 	}
 }
 
-// onCreateTable starts a tablet for each extent.
-func (a *engineActor) onCreateTable(c actor.Context, m *protocol.CreateTable) {
-	t, err := a.createTable(c, m)
-	if err != nil {
-		m.Refuse(fmt.Errorf("create table %s: %w", m.Table, err))
-		return
-	}
-	a.tables[m.Table] = t
-	c.Send(a.core.binner.get(), t.is)
-	m.Answer(t.is)
+// record has edits recorded, and goes on when they are durable or refused.
+func (a *engineActor) record(c actor.Context, then func(c actor.Context, m *protocol.Recorded), edits ...manifest.Edit) {
+	a.asked++
+	a.records[a.asked] = then
+	c.Send(a.core.manifest.get(), &protocol.Record{From: c.Self(), Request: a.asked, Edits: edits})
 }
 
-func (a *engineActor) createTable(c actor.Context, m *protocol.CreateTable) (*engineTable, error) {
-	if m.Table == "" {
-		return nil, fmt.Errorf("a table without a name: %w", tablet.ErrUsage)
+func (a *engineActor) onRecorded(c actor.Context, m *protocol.Recorded) {
+	then := a.records[m.Request]
+	delete(a.records, m.Request)
+	if then != nil {
+		then(c, m)
 	}
-	if a.tables[m.Table] != nil {
-		return nil, fmt.Errorf("it exists: %w", tablet.ErrUsage)
-	}
-	settings, err := ParseTable(m.Properties)
-	if err != nil {
-		return nil, err
-	}
-	t := &engineTable{settings: &settings, is: &protocol.TableIs{Table: m.Table}}
-	for _, e := range locate.FromSplits(1, m.Table, m.Splits).Extents() {
-		ref, err := a.startTablet(c, e, &settings)
-		if err != nil {
-			for _, started := range t.is.Tablets {
-				c.Stop(started.PID)
-			}
-			return nil, err
-		}
-		t.is.Tablets = append(t.is.Tablets, ref)
-	}
-	return t, nil
-}
-
-func (a *engineActor) startTablet(c actor.Context, e tablet.Extent, s *TableSettings) (protocol.TabletRef, error) {
-	h, err := newTablet(a.core, e, s)
-	if err != nil {
-		return protocol.TabletRef{}, err
-	}
-	a.tablets++
-	scheduler := a.core.scheduler.get()
-	pid, err := a.core.rt.SpawnChild(c, nameTablet(a.tablets, 1), Spec{
-		Kind: "tablet", New: func() actor.Actor { return newTabletActor(a.core, h, s, scheduler) },
-	})
-	if err != nil {
-		return protocol.TabletRef{}, err
-	}
-	a.byPID[pid.Id] = pid
-	return protocol.TabletRef{Extent: e, PID: pid, View: h.View}, nil
 }
 
 // onStopTablets stops scans and tablets, and answers when they are gone: then nobody holds a file.
 func (a *engineActor) onStopTablets(c actor.Context, m *protocol.StopTablets) {
 	a.stopping = append(a.stopping, m)
-	for _, s := range a.services {
-		if s.kind == "scans" {
-			c.Stop(s.at.get())
-		}
+	c.Stop(a.core.scans.get())
+	for _, t := range a.alive() {
+		c.Stop(t.pid)
 	}
-	for _, pid := range ordered(a.byPID) {
-		c.Stop(pid)
-	}
+	a.answerWaiting()
 	a.stopped()
 }
 
@@ -239,4 +248,22 @@ func (a *engineActor) stopped() {
 	for _, m := range a.stopping {
 		m.Answer(&protocol.TabletsStopped{})
 	}
+}
+
+// refuseAll answers what is still open when the engine stops.
+func (a *engineActor) refuseAll() {
+	for _, p := range ordered(a.parts) {
+		p.gather.refuse(ErrStopped)
+	}
+	for _, m := range a.waiting {
+		m.Refuse(ErrStopped)
+	}
+	for _, t := range ordered(a.tables) {
+		t.refuseChanges(ErrStopped)
+	}
+}
+
+// alive is the tablets that run, by number.
+func (a *engineActor) alive() []*engineTablet {
+	return slices.SortedFunc(maps.Values(a.byPID), func(x, y *engineTablet) int { return cmp.Compare(x.number, y.number) })
 }

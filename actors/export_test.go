@@ -10,7 +10,9 @@ import (
 	"millrace/compactor/plan"
 	"millrace/internal/vfs"
 	"millrace/tablet"
+	"millrace/tablet/hosted"
 	"millrace/tablet/iter"
+	"millrace/tablet/manifest"
 	"millrace/tablet/memtable"
 )
 
@@ -20,8 +22,8 @@ func SchedulerSpec(rt *Runtime, s ServerSettings) Spec {
 	return Spec{Kind: "scheduler", New: func() actor.Actor { return newScheduler(rt, s) }}
 }
 
-func BinnerSpec() Spec {
-	return Spec{Kind: "binner", New: func() actor.Actor { return newBinner() }}
+func BinnerSpec(rt *Runtime) Spec {
+	return Spec{Kind: "binner", New: func() actor.Actor { return newBinner(rt, 0) }}
 }
 
 func ScansSpec(rt *Runtime, idle time.Duration) Spec {
@@ -62,15 +64,18 @@ func JobSpec(rt *Runtime, files *OpenFiles, t JobTest) Spec {
 }
 
 // FilesForTest lists the names in the data directory.
-func (s *Store) FilesForTest() ([]string, error) { return s.core.fs.List(dataDir) }
+func (s *Store) FilesForTest() ([]string, error) { return s.core.fs.List(manifest.DataDir) }
 
-// TabletTest is a tablet's surroundings in a test: a file system, and an address for the files actor.
+// TabletTest is a tablet's surroundings in a test: a file system, and addresses for the actors that it speaks to.
 type TabletTest struct{ core *core }
 
-func NewTabletTest(rt *Runtime, fs vfs.FS, profile plan.Profile, filer *actor.PID) *TabletTest {
+func NewTabletTest(rt *Runtime, fs vfs.FS, profile plan.Profile, filer, log *actor.PID, d *Durable) *TabletTest {
 	k := &core{rt: rt, fs: fs, profile: profile, mode: iter.New, server: ServerSettings{MajorOpenMax: 10, ScanFilesMax: 100}}
 	k.filer.set(filer)
+	k.log.set(log)
+	k.manifest.set(log)
 	k.files = newOpenFiles(fs, 100, k.freeFile)
+	d.files = k.files
 	return &TabletTest{k}
 }
 
@@ -83,6 +88,36 @@ func (t *TabletTest) Spec(properties map[string]string, scheduler *actor.PID) (S
 	if err != nil {
 		return Spec{}, nil, err
 	}
-	h, err := newTablet(t.core, tablet.Extent{Table: "t"}, &settings)
+	h, err := loadTablet(t.core, 1, hosted.State{Extent: tablet.Extent{Table: "t"}}, &settings)
 	return Spec{Kind: "tablet", New: func() actor.Actor { return newTabletActor(t.core, h, &settings, scheduler) }}, h.View, err
+}
+
+// Durable plays log and manifest: it answers everything at once, unless Refuse says with what error.
+type Durable struct {
+	Refuse func(msg any) error
+	files  *openFiles
+}
+
+// Spec makes the actor.
+func (d *Durable) Spec() Spec {
+	return Spec{Kind: "durable", New: func() actor.Actor { return d }}
+}
+
+// Receive implements actor.Actor.
+func (d *Durable) Receive(c actor.Context) {
+	err := error(nil)
+	if d.Refuse != nil {
+		err = d.Refuse(c.Message())
+	}
+	switch m := c.Message().(type) {
+	case *protocol.Append:
+		c.Send(m.From, &protocol.Appended{Batch: m.Batch, Err: err})
+	case *protocol.Record:
+		if e, ok := m.Edits[0].(manifest.Swap); ok && err == nil {
+			for _, n := range e.Remove {
+				d.files.unname(tablet.FileMeta{Number: n})
+			}
+		}
+		c.Send(m.From, &protocol.Recorded{Request: m.Request, Err: err})
+	}
 }

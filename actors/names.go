@@ -14,6 +14,8 @@ const (
 	nameBinner    = "bins"
 	nameFiles     = "files"
 	nameScans     = "scans"
+	nameLog       = "log"
+	nameManifest  = "manifest"
 )
 
 func nameTablet(id uint64, incarnation int) string { return fmt.Sprintf("t.%06d.%d", id, incarnation) }

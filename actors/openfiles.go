@@ -13,11 +13,12 @@ import (
 )
 
 // openFiles is the one table of a store's files, shared by all who read: one reader a file, opened when it is first
-// wanted and kept open. A lease keeps a file from being removed, and its reader from being closed. It locks inside;
-// opening happens outside the lock that the others need.
+// wanted and kept open. It locks inside; opening happens outside the lock that the others need.
 //
-// A file whose last lease has ended is not closed or removed here, by whoever happens to end it, but named to free:
-// the files actor does the rest.
+// Three things keep a file. A lease keeps its reader open. Holds are of loaded tablets, of which several share a file
+// after a split or while a failed one is replaced; a tablet has its file until the last view of it is gone. The manifest
+// names it, until a durable record does so no more. A file that nothing keeps is not closed or removed here, by whoever
+// happens to be the last, but named to free: the files actor does the rest.
 type openFiles struct {
 	fs      vfs.FS
 	idleMax int
@@ -28,18 +29,22 @@ type openFiles struct {
 	clock uint64 // counts the ends of leases, for finding the reader that was idle longest
 }
 
-// storeFile is a file that is leased, open or waiting to be removed.
+// storeFile is a file that is held, leased, open or waiting to be removed.
 type storeFile struct {
-	meta     tablet.FileMeta
-	leases   int
-	obsolete bool
-	idle     uint64 // when the last lease ended
-	freeing  bool   // named to free
+	meta    tablet.FileMeta
+	leases  int
+	holds   int
+	unnamed bool   // the manifest does not name it any more
+	idle    uint64 // when the last lease ended
+	freeing bool   // named to free
 
 	opening sync.Mutex
 	reader  *rfile.Reader // guarded by opening; set once there is a lease, taken back when there is none
 	open    bool          // guarded by openFiles.mu
 }
+
+// obsolete says that nobody will read the file any more.
+func (f *storeFile) obsolete() bool { return f.unnamed && f.holds == 0 }
 
 // lease is one hold on a file. It may be passed on, but is released once.
 type lease struct {
@@ -56,14 +61,20 @@ func newOpenFiles(fs vfs.FS, idleMax int, free func(number uint64)) *openFiles {
 func (t *openFiles) lease(meta tablet.FileMeta) *lease {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	f := t.file(meta)
+	invariant.That(!f.obsolete(), "a file that is to be removed is leased anew")
+	f.leases++
+	return &lease{table: t, file: f}
+}
+
+// file finds a file or enters it. It wants the lock.
+func (t *openFiles) file(meta tablet.FileMeta) *storeFile {
 	f := t.files[meta.Number]
 	if f == nil {
 		f = &storeFile{meta: meta}
 		t.files[meta.Number] = f
 	}
-	invariant.That(!f.obsolete, "a file that left its tablet is leased anew")
-	f.leases++
-	return &lease{table: t, file: f}
+	return f
 }
 
 // Reader opens the file, or returns the reader that is open already.
@@ -104,13 +115,21 @@ func (l *lease) Release() {
 	}
 	t.clock++
 	f.idle = t.clock
-	switch {
-	case f.obsolete:
-		t.nameFree(f)
-	case !f.open:
-		delete(t.files, f.meta.Number)
-	default:
+	if f.open && !f.obsolete() {
 		t.trim()
+		return
+	}
+	t.settle(f)
+}
+
+// settle does what is due for a file that somebody has let go of. It wants the lock.
+func (t *openFiles) settle(f *storeFile) {
+	switch {
+	case f.leases > 0:
+	case f.obsolete():
+		t.nameFree(f)
+	case f.holds == 0 && !f.open:
+		delete(t.files, f.meta.Number)
 	}
 }
 
@@ -139,20 +158,30 @@ func (t *openFiles) nameFree(f *storeFile) {
 	}
 }
 
-// retire says that a file has left its tablet: it goes when its last lease ends.
-func (t *openFiles) retire(meta tablet.FileMeta) {
+// hold says that one more tablet has the file.
+func (t *openFiles) hold(meta tablet.FileMeta) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.files[meta.Number]
-	if f == nil {
-		f = &storeFile{meta: meta}
-		t.files[meta.Number] = f
-	}
-	invariant.That(!f.obsolete, "a file leaves its tablet twice")
-	f.obsolete = true
-	if f.leases == 0 {
-		t.nameFree(f)
-	}
+	t.file(meta).holds++
+}
+
+// letGo says that a tablet that had the file has it no more, in no view.
+func (t *openFiles) letGo(meta tablet.FileMeta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.file(meta)
+	f.holds--
+	invariant.That(f.holds >= 0, "a file is let go of more often than held")
+	t.settle(f)
+}
+
+// unname says that no durable record names the file any more, nor ever will: it goes when the last that has it lets go.
+func (t *openFiles) unname(meta tablet.FileMeta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.file(meta)
+	f.unnamed = true
+	t.settle(f)
 }
 
 // release does what free was told: it closes a file that is idle, and removes one that is obsolete. A file that is
@@ -169,7 +198,7 @@ func (t *openFiles) release(number uint64) error {
 		f.reader = nil
 	}
 	f.opening.Unlock()
-	if f.obsolete {
+	if f.obsolete() {
 		err := t.fs.Remove(f.meta.Name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.mu.Lock()
@@ -205,6 +234,9 @@ func (t *openFiles) takeIdle(number uint64) *storeFile {
 		return nil
 	}
 	delete(t.files, number)
+	if f.holds > 0 {
+		t.files[number] = &storeFile{meta: f.meta, holds: f.holds, unnamed: f.unnamed}
+	}
 	f.open = false
 	return f
 }

@@ -49,7 +49,10 @@ func TestOpenFilesLiveAsLongAsTheirLeases(t *testing.T) {
 	if rb, err := b.Reader(); err != nil || ra != rb {
 		t.Errorf("two leases, two readers (%v)", err)
 	}
-	files.retire(m)
+	files.hold(m)
+	files.hold(m)
+	files.unname(m)
+	files.letGo(m)
 	a.Release()
 	a.Release() // counts once
 	if len(freed) != 0 {
@@ -62,6 +65,10 @@ func TestOpenFilesLiveAsLongAsTheirLeases(t *testing.T) {
 		t.Errorf("a file that is held was removed: %v", err)
 	}
 	b.Release()
+	if len(freed) != 0 {
+		t.Error("a file was named free that a tablet has")
+	}
+	files.letGo(m)
 	if !slices.Equal(freed, []uint64{1}) {
 		t.Errorf("freed %v, want the file once", freed)
 	}
@@ -108,6 +115,40 @@ func TestOpenFilesCloseTheIdleFirst(t *testing.T) {
 	back.Release()
 }
 
+// A file that a tablet has keeps its place when its reader is closed, and goes with the tablet's end if it is unnamed.
+func TestOpenFilesOutliveTheirReaders(t *testing.T) {
+	fsys := vfs.Mem()
+	m := writeFile(t, fsys, 1)
+	files := newOpenFiles(fsys, 0, func(uint64) {})
+	files.hold(m)
+	for range 2 {
+		l := files.lease(m)
+		if _, err := l.Reader(); err != nil {
+			t.Fatal(err)
+		}
+		l.Release()
+		if err := files.release(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files.letGo(m)
+	if _, err := fsys.Stat(m.Name); err != nil {
+		t.Errorf("a file that the manifest names was removed: %v", err)
+	}
+	files.hold(m)
+	files.unname(m)
+	if _, err := fsys.Stat(m.Name); err != nil {
+		t.Errorf("a file that a tablet has was removed: %v", err)
+	}
+	files.letGo(m)
+	if err := files.release(1); err != nil {
+		t.Error(err)
+	}
+	if _, err := fsys.Stat(m.Name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
+
 // A file that could not be removed stays known, so that it is tried again.
 func TestOpenFilesRemoveAgain(t *testing.T) {
 	mem := vfs.Mem()
@@ -120,7 +161,7 @@ func TestOpenFilesRemoveAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Release()
-	files.retire(m)
+	files.unname(m)
 	if err := files.release(1); !errors.Is(err, boom) {
 		t.Errorf("first try: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"millrace/internal/nearest"
 	"millrace/tablet"
+	"millrace/tablet/hosted"
 )
 
 // TableSettings are a table's properties, understood. They are plain values; ParseTable makes them.
@@ -20,6 +21,10 @@ type TableSettings struct {
 	BlockBytes      int     // table.file.compress.blocksize
 	IndexBlockBytes int     // table.file.compress.blocksize.index
 	ScanBytes       int64   // table.scan.max.memory
+	KeyBytesMax     int     // table.key.size.max, which Accumulo does not have
+	Durability      tablet.Durability
+	Time            hosted.TimeType // table.time.type, which Accumulo is told when a table is made; it stays
+	MinorIdle       time.Duration   // table.compaction.minor.idle; 0: never
 	Groups          []LocalityGroup
 	Iterators       IteratorSettings
 }
@@ -32,13 +37,17 @@ type LocalityGroup struct {
 
 // ServerSettings are the properties that hold for a whole store.
 type ServerSettings struct {
-	MajorMax     int           // tserver.compaction.major.concurrent.max
-	MajorOpenMax int           // tserver.compaction.major.thread.files.open.max: inputs of one job
-	MinorMax     int           // tserver.compaction.minor.concurrent.max
-	MemoryBytes  int64         // tserver.memory.maps.max: all memtables together
-	QueueBytes   int64         // tserver.total.mutation.queue.max: mutations on their way to memtables
-	ScanFilesMax int           // tserver.scan.files.open.max
-	SessionIdle  time.Duration // tserver.session.idle.max
+	MajorMax      int           // tserver.compaction.major.concurrent.max
+	MajorOpenMax  int           // tserver.compaction.major.thread.files.open.max: inputs of one job
+	MinorMax      int           // tserver.compaction.minor.concurrent.max
+	MemoryBytes   int64         // tserver.memory.maps.max: all memtables together
+	QueueBytes    int64         // tserver.total.mutation.queue.max: mutations on their way to memtables
+	ScanFilesMax  int           // tserver.scan.files.open.max
+	SessionIdle   time.Duration // tserver.session.idle.max
+	LogBytes      int64         // tserver.wal.max.size: of a segment
+	LogAge        time.Duration // tserver.wal.max.age: of a segment
+	LogReferenced int           // tserver.wal.max.referenced: segments that a tablet may keep
+	HoldMax       time.Duration // tserver.hold.time.max: writers wait for memory no longer; 0: for ever
 }
 
 // property is one name with its default and what it sets.
@@ -60,6 +69,16 @@ var tableProperties = []property[TableSettings]{
 		s.ScanBytes, err = parseBytes(v, 0)
 		return err
 	}},
+	{"table.key.size.max", "1M", func(s *TableSettings, v string) error { return parseBlock(&s.KeyBytesMax, v) }},
+	{"table.durability", "sync", func(s *TableSettings, v string) (err error) {
+		s.Durability, err = tablet.ParseDurability(v)
+		return err
+	}},
+	{timeType, "millis", func(s *TableSettings, v string) error { return parseTime(&s.Time, v) }},
+	{"table.compaction.minor.idle", "5m", func(s *TableSettings, v string) (err error) {
+		s.MinorIdle, err = parseDuration(v)
+		return err
+	}},
 	// Nothing is split by size here, so any threshold holds.
 	{"table.split.threshold", "1G", func(_ *TableSettings, v string) error { _, err := parseBytes(v, 0); return err }},
 	{"table.groups.enabled", "", func(*TableSettings, string) error { return nil }}, // see parseGroups
@@ -74,6 +93,21 @@ var serverProperties = []property[ServerSettings]{
 	{"tserver.scan.files.open.max", "100", func(s *ServerSettings, v string) error { return parseCount(&s.ScanFilesMax, v, 2) }},
 	{"tserver.session.idle.max", "1m", func(s *ServerSettings, v string) (err error) {
 		s.SessionIdle, err = parseDuration(v)
+		return err
+	}},
+	{"tserver.wal.max.size", "1G", func(s *ServerSettings, v string) (err error) {
+		if s.LogBytes, err = parseBytes(v, 0); err == nil && s.LogBytes < 1 {
+			err = fmt.Errorf("%q is no size for a segment: %w", v, tablet.ErrUsage)
+		}
+		return err
+	}},
+	{"tserver.wal.max.age", "24h", func(s *ServerSettings, v string) (err error) {
+		s.LogAge, err = parseDuration(v)
+		return err
+	}},
+	{"tserver.wal.max.referenced", "3", func(s *ServerSettings, v string) error { return parseCount(&s.LogReferenced, v, 1) }},
+	{"tserver.hold.time.max", "5m", func(s *ServerSettings, v string) (err error) {
+		s.HoldMax, err = parseDuration(v)
 		return err
 	}},
 }
@@ -190,6 +224,21 @@ func parseGroups(enabled string, rest map[string]string) ([]LocalityGroup, map[s
 		}
 	}
 	return groups, rest, nil
+}
+
+// timeType is the one property that a table keeps for life.
+const timeType = "table.time.type"
+
+func parseTime(dst *hosted.TimeType, v string) error {
+	switch v {
+	case "millis":
+		*dst = hosted.Millis
+	case "logical":
+		*dst = hosted.Logical
+	default:
+		return fmt.Errorf("%q is neither millis nor logical: %w", v, tablet.ErrUsage)
+	}
+	return nil
 }
 
 func parseNumber(v string, least float64) (float64, error) {

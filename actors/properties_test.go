@@ -62,7 +62,7 @@ func TestDefaults(t *testing.T) {
 	}
 	one := StackSettings{MaxVersions: 1, Iterators: []iter.Setting{}}
 	want := TableSettings{Ratio: 3, FileMax: 15, Codec: "gz", BlockBytes: 100 << 10, IndexBlockBytes: 128 << 10,
-		ScanBytes: 512 << 10, Iterators: IteratorSettings{one, one, one}}
+		ScanBytes: 512 << 10, KeyBytesMax: 1 << 20, Durability: tablet.DurabilitySync, MinorIdle: 5 * time.Minute, Iterators: IteratorSettings{one, one, one}}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("table defaults\n%+v, want\n%+v", s, want)
 	}
@@ -70,7 +70,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantServer := ServerSettings{MajorMax: 3, MajorOpenMax: 10, MinorMax: 4, MemoryBytes: 330, QueueBytes: 50, ScanFilesMax: 100, SessionIdle: time.Minute}
+	wantServer := ServerSettings{MajorMax: 3, MajorOpenMax: 10, MinorMax: 4, MemoryBytes: 330, QueueBytes: 50, ScanFilesMax: 100, SessionIdle: time.Minute,
+		LogBytes: 1 << 30, LogAge: 24 * time.Hour, LogReferenced: 3, HoldMax: 5 * time.Minute}
 	if srv != wantServer {
 		t.Errorf("server defaults %+v, want %+v", srv, wantServer)
 	}
@@ -136,6 +137,12 @@ func TestPropertiesAreRefused(t *testing.T) {
 	f("table.iterator.scan.x.opt.y", "1", "which is not set")
 	f("table.iterator.scan.vers.opt.maxVersions", "0", "maxVersions")
 	f("table.iterator.scam.x", "20,SummingCombiner", "table.iterator.scan.NAME")
+	f("table.durability", "snyc", "sync")
+	f("table.time.type", "logic", "neither millis nor logical")
+	f("table.key.size.max", "0", "between 1B and 1G")
+	f("tserver.wal.max.size", "0", "no size for a segment")
+	f("tserver.wal.max.referenced", "0", "at least 1")
+	f("tserver.hold.time.max", "soon", "is not a time")
 	f("tserver.memory.maps.max", "0", "no memory")
 	f("tserver.compaction.major.concurrent.max", "0", "at least 1")
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,13 +15,9 @@ import (
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
-	"millrace/tablet/locate"
 )
 
 // Store is an engine for callers that never see an actor. All methods are safe for concurrent use.
-//
-// There is no log and no manifest yet. What was flushed is in synced files; what was not is lost with the process; and
-// a directory that was used once is not opened again.
 type Store struct {
 	core      *core
 	engine    *actor.PID
@@ -29,21 +26,12 @@ type Store struct {
 	admission *admission
 	closed    atomic.Bool
 	tokens    atomic.Uint64
-
-	mu     sync.Mutex
-	tables map[string]*storeTable
-}
-
-// storeTable is what a scan needs of a table.
-type storeTable struct {
-	extents  *locate.Map
-	tablets  []protocol.TabletRef
-	settings TableSettings
 }
 
 const lockName = "LOCK"
 
-// Open starts a store on a directory, which is made if it is not there. The context bounds the opening alone.
+// Open starts a store on a directory, which is made if it is not there. What an earlier run left is there again: all that
+// its durability promised, whether it was closed or not. The context bounds the opening alone.
 func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 	o := storeOptions{mode: iter.New}
 	for _, set := range options {
@@ -62,13 +50,13 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lock, err := takeDir(fs)
+	lock, err := fs.Lock(lockName)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	s, err := start(o, server, fs)
+	s, err := start(ctx, o, server, fs)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store: %w", err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), lock.Close())
 	}
 	s.lock, s.ownFS = lock, o.fs == nil
 	// The engine answers once it has started the actors that every call needs, Close's too.
@@ -78,28 +66,7 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 	return s, nil
 }
 
-// takeDir locks a directory and prepares it. One with files of an earlier store is refused: without a manifest nobody
-// knows what they are.
-func takeDir(fs vfs.FS) (io.Closer, error) {
-	lock, err := fs.Lock(lockName)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(fs.MkdirAll(dataDir), fs.SyncDir("."))
-	var names []string
-	if err == nil {
-		names, err = fs.List(dataDir)
-	}
-	if err == nil && len(names) > 0 {
-		err = fmt.Errorf("it holds %d files of an earlier run, and stores cannot be reopened yet: %w", len(names), tablet.ErrUnsupported)
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return lock, nil
-}
-
-func start(o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
+func start(ctx context.Context, o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
 	hooks := o.runtime.Hooks
 	rt, err := NewRuntime(o.runtime)
 	if err != nil {
@@ -107,6 +74,7 @@ func start(o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
 	}
 	k := &core{rt: rt, fs: fs, server: server, profile: o.profile, mode: o.mode}
 	k.files = newOpenFiles(fs, server.ScanFilesMax, k.freeFile)
+	k.tables.Store(&tableMap{})
 	rt.hooks.Failed = func(err *PanicError) {
 		if hooks.Failed != nil {
 			hooks.Failed(err)
@@ -115,11 +83,15 @@ func start(o storeOptions, server ServerSettings, fs vfs.FS) (*Store, error) {
 			o.onFailure(err)
 		}
 	}
-	engine, err := rt.Spawn("", Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k) }})
+	loaded, err := k.load(ctx)
 	if err != nil {
-		return nil, errors.Join(err, rt.Close(context.Background()))
+		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
 	}
-	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes), tables: make(map[string]*storeTable)}, nil
+	engine, err := rt.Spawn("", Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k, loaded) }})
+	if err != nil {
+		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
+	}
+	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes)}, nil
 }
 
 // Runtime is what the store's actors run in, for hosts that look on.
@@ -131,26 +103,48 @@ func (s *Store) Settings() ServerSettings { return s.core.server }
 // CreateTable makes a table that is cut at the given rows. Properties are Accumulo's, see TableSettings; errors in them
 // wrap tablet.ErrUsage.
 func (s *Store) CreateTable(ctx context.Context, table string, splits [][]byte, properties map[string]string) error {
-	settings, err := ParseTable(properties)
+	_, err := ask(ctx, s, &protocol.CreateTable{Table: table, Splits: splits, Properties: maps.Clone(properties)})
+	return err
+}
+
+// DeleteTable takes a table away. Scans of it that have begun end as they began.
+func (s *Store) DeleteTable(ctx context.Context, table string) error {
+	_, err := ask(ctx, s, &protocol.DeleteTable{Table: table})
+	return err
+}
+
+// Tables are the names of the tables, sorted.
+func (s *Store) Tables(ctx context.Context) ([]string, error) {
+	if s.closed.Load() {
+		return nil, errClosed
+	}
+	return slices.Sorted(maps.Keys(*s.core.tables.Load())), ctx.Err()
+}
+
+// Properties are those that were set for a table; for all others the defaults hold.
+func (s *Store) Properties(ctx context.Context, table string) (map[string]string, error) {
+	if s.closed.Load() {
+		return nil, errClosed
+	}
+	t, err := s.table(table)
 	if err != nil {
-		return fmt.Errorf("create table %s: %w", table, err)
+		return nil, err
 	}
-	is, err := ask(ctx, s, &protocol.CreateTable{Table: table, Splits: splits, Properties: properties})
-	if err != nil {
-		return err
-	}
-	t := &storeTable{tablets: is.Tablets, settings: settings}
-	extents := make([]tablet.Extent, len(is.Tablets))
-	for i, r := range is.Tablets {
-		extents[i] = r.Extent
-	}
-	if t.extents, err = locate.New(1, extents); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tables[table] = t
-	return nil
+	return maps.Clone(t.properties), ctx.Err()
+}
+
+// SetProperties changes properties of a table; an empty value takes one back to its default. They hold for whatever begins
+// after the return. Errors in them wrap tablet.ErrUsage; then nothing has changed.
+func (s *Store) SetProperties(ctx context.Context, table string, properties map[string]string) error {
+	_, err := ask(ctx, s, &protocol.SetProperties{Table: table, Properties: maps.Clone(properties)})
+	return err
+}
+
+// AddSplits cuts a table at rows; each becomes the last of its tablet. Where the table is cut already nothing happens.
+// Reads and writes go on meanwhile. After an error some of the rows may have been cut at.
+func (s *Store) AddSplits(ctx context.Context, table string, rows [][]byte) error {
+	_, err := ask(ctx, s, &protocol.AddSplits{Table: table, Rows: rows})
+	return err
 }
 
 // Tablets are the extents of a table, sorted.
@@ -162,14 +156,21 @@ func (s *Store) Tablets(table string) ([]tablet.Extent, error) {
 	return t.extents.Extents(), nil
 }
 
+// table is a table as it is now.
 func (s *Store) table(name string) (*storeTable, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tables[name]
-	if t == nil {
+	t, ok := s.core.table(name)
+	if !ok {
 		return nil, fmt.Errorf("no table %q: %w", name, tablet.ErrUsage)
 	}
 	return t, nil
+}
+
+// newer waits until a table is no longer as t says, because tablets were split or replaced.
+func (s *Store) newer(ctx context.Context, t *storeTable) (*storeTable, error) {
+	if _, err := ask(ctx, s, &protocol.WhereIs{Table: t.name, Than: t.version}); err != nil {
+		return nil, err
+	}
+	return s.table(t.name)
 }
 
 // Flush returns when everything that was applied to the table before is in synced files.
@@ -261,6 +262,10 @@ func (s *Store) Close(ctx context.Context) error {
 	phase("stop tablets", err)
 	_, err = Ask(ctx, k.rt, k.filer.get(), &protocol.Drain{})
 	phase("remove obsolete files", err)
+	_, err = Ask(ctx, k.rt, k.log.get(), &protocol.Drain{})
+	phase("close log", err)
+	_, err = Ask(ctx, k.rt, k.manifest.get(), &protocol.Drain{})
+	phase("close manifest", err)
 	phase("stop", k.rt.Stop(ctx, s.engine))
 	phase("close files", k.files.close())
 	phase("end goroutines", k.rt.Close(ctx))

@@ -322,9 +322,6 @@ func TestStoreRefuses(t *testing.T) {
 	if _, err := s.Scan(ctx, "t", actors.ScanOptions{}); !errors.Is(err, tablet.ErrClosed) {
 		t.Errorf("scan after Close: %v", err)
 	}
-	if _, err := actors.Open(ctx, "", actors.WithFS(fs)); !errors.Is(err, tablet.ErrUnsupported) {
-		t.Errorf("open with files of an earlier run: %v", err)
-	}
 }
 
 // What is not closed in order is closed by Close: a scan in the middle, a compaction under way, writers that wait.

@@ -27,6 +27,7 @@ type tabletTest struct {
 	env                 *actors.TabletTest
 	tablet              *actor.PID
 	view                func() (protocol.View, error)
+	durable             actors.Durable
 	requests            uint64
 	gate                *gateFS // if set before a job starts, the job waits at it
 }
@@ -39,7 +40,8 @@ func runTablet(t *testing.T, f func(tt *tabletTest), rules ...vfs.Rule) {
 			t.Fatal(err)
 		}
 		tt.gate = newGate(vfs.Faulty(tt.fs, rules...))
-		tt.env = actors.NewTabletTest(k.Runtime(), tt.gate, plan.V1_5, tt.files.PID())
+		durable := k.Spawn("durable", tt.durable.Spec())
+		tt.env = actors.NewTabletTest(k.Runtime(), tt.gate, plan.V1_5, tt.files.PID(), durable, &tt.durable)
 		tt.gate.open()
 		spec, view, err := tt.env.Spec(map[string]string{"table.file.compress.type": "none"}, tt.sched.PID())
 		if err != nil {
@@ -167,7 +169,7 @@ func TestTabletFlushes(t *testing.T) {
 		}
 		tt.flush("a", "b")
 		tt.filesAre(1)
-		if alive := tt.Runtime().Alive(); len(alive) != 5 { // the tablet, the kit and three probes
+		if alive := tt.Runtime().Alive(); len(alive) != 6 { // the tablet, the kit, log and manifest in one, and three probes
 			t.Errorf("alive after a flush: %v", alive)
 		}
 		// What comes while a flush waits for its permit is not part of it.

@@ -1,14 +1,13 @@
 package actors
 
 import (
-	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
 	"millrace/internal/invariant"
-	"millrace/tablet"
 	"millrace/tablet/hosted"
 )
 
@@ -23,6 +22,12 @@ type tabletActor struct {
 	t        *hosted.Tablet
 	settings *TableSettings
 
+	pending   []*pendingApply // oldest first
+	first     uint64          // number of the first of them
+	wrote     time.Time       // when mutations came last
+	idling    bool            // an idle tick is on its way
+	sentAway  uint64          // round of the batches that were sent away last; 0 none
+	split     *tabletSplit    // while it is being split, and afterwards
 	scheduler *actor.PID
 	jobs      map[protocol.JobID]*tabletJob // wished for or running
 	byPID     map[string]*tabletJob         // running
@@ -49,32 +54,21 @@ func newTabletActor(k *core, h *tabletHandle, settings *TableSettings, scheduler
 	}
 }
 
-// newTablet makes the live tablet of an actor, and has the files that leave it removed.
-func newTablet(k *core, e tablet.Extent, s *TableSettings) (*tabletHandle, error) {
-	h := &tabletHandle{core: k, extent: e}
-	t, err := hosted.New(hosted.State{Extent: e}, hosted.Options{
-		Planner: k.planner(s),
-		OnObsolete: func() {
-			for _, meta := range h.tablet.Obsolete() {
-				k.files.retire(meta)
-			}
-		},
-	})
-	h.tablet = t
-	return h, err
-}
-
 // Receive routes the tablet's messages.
 func (a *tabletActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *protocol.Apply:
 		a.onApply(c, m)
+	case *protocol.Appended:
+		a.onAppended(c, m)
 	case *protocol.Permit:
 		a.onPermit(c, m)
 	case *protocol.JobDone:
 		a.onJobDone(c, m)
 	case *actor.Terminated:
 		a.onTerminated(c, m)
+	case *protocol.Recorded:
+		a.onRecorded(c, m)
 	case *protocol.FlushMemory:
 		a.freeze(c)
 	case *protocol.Flush:
@@ -89,32 +83,39 @@ func (a *tabletActor) Receive(c actor.Context) {
 		a.onGetTabletStats(c, m)
 	case *protocol.SchedulerIs:
 		a.onSchedulerIs(c, m)
+	case *protocol.Configure:
+		a.onConfigure(c, m)
+	case *protocol.Split:
+		a.onSplit(c, m)
+	case *protocol.Idle:
+		a.onIdle(c)
+	case *actor.Started:
+		a.onStarted(c)
 	case *actor.Stopping:
 		a.stop(c)
-	case *actor.Started, *actor.Stopped, *actor.Restarting:
+	case *actor.Stopped, *actor.Restarting:
 	default:
 		invariant.Unexpected("tablet", m)
 	}
 }
 
-// onApply puts mutations into memory. Here, between Prepare and Commit, a log will stand.
-func (a *tabletActor) onApply(c actor.Context, m *protocol.Apply) {
-	p, rejects := a.t.Prepare(m.Mutations, a.core.rt.clock.Now().UnixMilli())
-	if p != nil {
-		a.t.Commit(p)
-		for _, mut := range p.Mutations {
-			a.counts.Mutations++
-			a.counts.Entries += int64(mut.Updates())
-		}
+// onStarted has what the log gave back flushed at once, so that the log can go.
+func (a *tabletActor) onStarted(c actor.Context) {
+	if active, _ := a.t.MemoryEntries(); active > 0 {
+		a.freeze(c)
 	}
-	answer := &protocol.Applied{Batch: m.Batch}
-	for _, r := range rejects {
-		answer.Refused = append(answer.Refused, protocol.Refusal{
-			Mutation: m.Mutations[r.Index], Err: fmt.Errorf("constraint %s (%d): %s: %w", r.Constraint, r.Code, r.What, tablet.ErrUsage),
-		})
+	a.plan(c)
+}
+
+// onConfigure takes changed properties over. What runs goes on as it began.
+func (a *tabletActor) onConfigure(c actor.Context, m *protocol.Configure) {
+	settings, err := ParseTable(m.Properties)
+	if err == nil {
+		a.settings = &settings
+		a.t.Configure(a.core.planner(&settings), settings.KeyBytesMax)
+		a.plan(c)
 	}
-	c.Send(m.From, answer)
-	a.reportMemory(c, false)
+	c.Send(m.From, &protocol.Configured{Request: m.Request, Err: err})
 }
 
 // reportMemory tells the scheduler what the memtables take, when that has changed enough, or in any case.
@@ -143,6 +144,10 @@ func (a *tabletActor) onSchedulerIs(c actor.Context, m *protocol.SchedulerIs) {
 
 func (a *tabletActor) onGetTabletStats(c actor.Context, m *protocol.GetTabletStats) {
 	v := a.t.View()
+	if v == nil { // it was split
+		c.Send(m.From, &protocol.TabletStats{Request: m.Request, Err: errMoved})
+		return
+	}
 	defer v.Release()
 	s := &protocol.TabletStats{Request: m.Request, Extent: a.handle.extent, Files: v.Files(), Counts: a.counts}
 	s.ActiveBytes, s.FrozenBytes = a.t.Memory()
@@ -156,6 +161,7 @@ func (a *tabletActor) onGetTabletStats(c actor.Context, m *protocol.GetTabletSta
 // stop refuses what is open. Jobs are stopped by the library, being children, and remove what they have not handed over;
 // of their ends nothing follows any more.
 func (a *tabletActor) stop(c actor.Context) {
+	a.stopPending(c)
 	for _, f := range a.flushes {
 		c.Send(f.from, &protocol.Flushed{Request: f.request, Err: ErrStopped})
 	}

@@ -29,7 +29,7 @@ func (a *tabletActor) setMajor(j *tabletJob, next hosted.Job) {
 
 // plan wishes for every compaction that is due.
 func (a *tabletActor) plan(c actor.Context) {
-	if a.majorWaits {
+	if a.majorWaits || a.split != nil {
 		return
 	}
 	if len(a.requests) > 0 && a.requests[0].Order.Scratch {
@@ -62,6 +62,10 @@ func (a *tabletActor) planScratch(c actor.Context) {
 
 // onCompact queues a user's request.
 func (a *tabletActor) onCompact(c actor.Context, m *protocol.Compact) {
+	if a.split != nil {
+		c.Send(m.From, &protocol.Compacted{Request: m.Request, Err: errMoved})
+		return
+	}
 	a.requests = append(a.requests, &compactRequest{Compact: m})
 	if len(a.requests) == 1 {
 		a.begin(c)
@@ -131,6 +135,7 @@ func addStats(to *iter.Stats, s iter.Stats) {
 // failed cleans up after a job that has no result.
 func (a *tabletActor) failed(c actor.Context, j *tabletJob, err error) {
 	a.forget(c, j)
+	defer a.splitOn(c)
 	if errors.Is(err, context.Canceled) {
 		a.counts.JobsCancelled++
 	} else {
@@ -201,6 +206,9 @@ func (a *tabletActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact
 // cancel withdraws a wish, or has a running job end.
 func (a *tabletActor) cancel(c actor.Context, j *tabletJob) {
 	j.request = nil
+	if j.done != nil { // being recorded
+		return
+	}
 	if j.pid != nil {
 		c.Send(j.pid, &protocol.Cancel{Job: j.id})
 		return

@@ -33,6 +33,10 @@ func (a *tabletActor) setAside(c actor.Context) {
 
 // onFlush answers once everything that is in memory now is in files.
 func (a *tabletActor) onFlush(c actor.Context, m *protocol.Flush) {
+	if a.split != nil {
+		c.Send(m.From, &protocol.Flushed{Request: m.Request, Err: errMoved})
+		return
+	}
 	a.setAside(c)
 	if a.t.FrozenCount() == 0 {
 		c.Send(m.From, &protocol.Flushed{Request: m.Request})
@@ -44,7 +48,7 @@ func (a *tabletActor) onFlush(c actor.Context, m *protocol.Flush) {
 
 // wishFlush asks for the next minor compaction, if one is due.
 func (a *tabletActor) wishFlush(c actor.Context) {
-	if a.flush != nil || a.flushWaits || a.t.FrozenCount() == 0 {
+	if a.flush != nil || a.flushWaits || !a.t.FlushDue() {
 		return
 	}
 	_, frozen := a.t.Memory()
@@ -76,6 +80,9 @@ func (a *tabletActor) flushFailed(c actor.Context, err error) {
 	}
 	clear(a.flushes)
 	a.flushes = a.flushes[:0]
+	if a.split != nil { // the user is not kept waiting for it
+		a.splitFailed(c, err)
+	}
 	delay, ok := a.flushEnds.next(a.core.rt.clock.Now())
 	if !ok {
 		delay = a.flushEnds.rule.most

@@ -10,6 +10,7 @@ import (
 	"millrace/compactor/job"
 	"millrace/tablet"
 	"millrace/tablet/hosted"
+	"millrace/tablet/manifest"
 	"millrace/tablet/rfile"
 )
 
@@ -22,13 +23,14 @@ type tabletJob struct {
 	minor   hosted.Flush // of a minor one, once it has its permit
 	major   hosted.Job   // of a major or user's one
 	inputs  []tablet.FileMeta
-	request *compactRequest // of a user's or scratch one
-	pid     *actor.PID      // once it runs
+	request *compactRequest   // of a user's or scratch one
+	pid     *actor.PID        // once it runs
+	done    *protocol.JobDone // once it is over and its output is being recorded
 }
 
 // wishFor asks the scheduler for a permit.
 func (a *tabletActor) wishFor(c actor.Context, j *tabletJob, files int, bytes int64) {
-	j.id = protocol.JobID(a.core.numbers.Add(1))
+	j.id = protocol.JobID(a.core.number())
 	j.wish = &protocol.WantPermit{From: c.Self(), Job: j.id, Kind: j.kind, Files: files, Bytes: bytes}
 	a.jobs[j.id] = j
 	c.Send(a.scheduler, j.wish)
@@ -79,7 +81,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 			p.spec.Writer.Codec = r.Order.Codec
 		}
 	}
-	p.name = fmt.Sprintf("%s/%s%07d.rf", dataDir, prefix, j.id)
+	p.name = manifest.FileName(prefix, uint64(j.id))
 	for _, meta := range j.inputs {
 		p.files = append(p.files, a.core.files.lease(meta))
 	}
@@ -87,7 +89,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 }
 
 // The plans of the kinds return what the output's name begins with, as in Accumulo: F a flush, M one that merges files,
-// C a compaction, A one of all files.
+// C a compaction, A one of all files; S is scratch.
 
 func (a *tabletActor) planMinor(j *tabletJob, p *jobPlan) (prefix string, ok bool) {
 	if j.minor, ok = a.t.NextFlush(); !ok {
@@ -109,7 +111,7 @@ func (a *tabletActor) planScratchJob(j *tabletJob, p *jobPlan) (prefix string, o
 	j.request.result.Inputs = j.inputs
 	p.spec.Full = true
 	p.spec.Writer.FileID = [16]byte{'s', 'c', 'r', 'a', 't', 'c', 'h'} // the bytes depend on the inputs alone
-	return "scratch-", true
+	return "S", true
 }
 
 func (a *tabletActor) planMajor(j *tabletJob, p *jobPlan) (prefix string, ok bool) {
@@ -163,22 +165,77 @@ func jobRule(k protocol.JobKind) string {
 	return "compaction"
 }
 
-// onJobDone commits what a job has written, or cleans up after it.
+// onJobDone has what a job has written recorded, or cleans up after it.
 func (a *tabletActor) onJobDone(c actor.Context, m *protocol.JobDone) {
 	j := a.jobs[m.Job]
-	if j == nil || j.pid == nil { // not a job of ours, or given up: nobody will take its file
+	if j == nil || j.pid == nil || j.done != nil { // not a job of ours, or given up: nobody will take its file
 		m.Release()
 		return
 	}
 	c.Stop(j.pid)
-	err := m.Err
-	if err == nil {
-		err = a.commit(j, m)
+	switch {
+	case m.Err != nil:
+		a.failed(c, j, m.Err)
+	case j.kind == protocol.Scratch:
+		a.finished(c, j, m)
+	default:
+		a.record(c, j, m)
 	}
-	if err != nil {
-		a.failed(c, j, err)
+}
+
+// record is the one way by which a job's output becomes part of the tablet: as one record of the manifest, which also
+// takes away what the output replaces. Nothing changes here until it is durable.
+func (a *tabletActor) record(c actor.Context, j *tabletJob, m *protocol.JobDone) {
+	j.done = m
+	var output *tablet.FileMeta
+	var add *manifest.FileRef
+	if m.Output.Entries > 0 {
+		m.Output.Ages = j.ages()
+		output, add = &m.Output, &manifest.FileRef{FileMeta: m.Output}
+	}
+	var edit manifest.Edit
+	if j.kind == protocol.Minor {
+		a.must(a.t.CheckInstall(j.minor.Age, output))
+		edit = manifest.Install{Tablet: a.handle.number, Session: j.minor.Session, Time: a.t.Time(), Remove: numbers(j.inputs), Add: add}
+	} else {
+		a.must(a.t.CheckSwap(numbers(j.inputs), output))
+		edit = manifest.Swap{Tablet: a.handle.number, Remove: numbers(j.inputs), Add: add}
+	}
+	c.Send(a.core.manifest.get(), &protocol.Record{From: c.Self(), Request: uint64(j.id), Edits: []manifest.Edit{edit}})
+}
+
+// onRecorded changes the tablet, now that the change is durable.
+func (a *tabletActor) onRecorded(c actor.Context, m *protocol.Recorded) {
+	if a.split != nil && m.Request == a.split.record {
+		a.onSplitRecorded(c, m)
 		return
 	}
+	j := a.jobs[protocol.JobID(m.Request)]
+	if j == nil || j.done == nil {
+		return
+	}
+	if m.Err != nil {
+		if !m.Doubt {
+			j.done.Release()
+		}
+		a.failed(c, j, fmt.Errorf("manifest: %w", m.Err))
+		return
+	}
+	var output *tablet.FileMeta
+	if j.done.Output.Entries > 0 {
+		output = &j.done.Output
+		a.core.files.hold(*output)
+	}
+	if j.kind == protocol.Minor {
+		a.must(a.t.Install(j.minor.Age, output))
+	} else {
+		a.must(a.t.Swap(numbers(j.inputs), output))
+	}
+	a.finished(c, j, j.done)
+}
+
+// finished goes on after a job whose output is in its place.
+func (a *tabletActor) finished(c actor.Context, j *tabletJob, m *protocol.JobDone) {
 	a.forget(c, j)
 	a.log().Info("job done", slog.Uint64("job", uint64(j.id)), slog.String("kind", j.kind.String()),
 		slog.Int64("entries", m.Output.Entries), slog.Duration("took", m.Took))
@@ -190,30 +247,15 @@ func (a *tabletActor) onJobDone(c actor.Context, m *protocol.JobDone) {
 		a.passed(c, j, m)
 	}
 	a.plan(c)
+	a.splitOn(c)
 }
 
-// commit is the one place where a job's output becomes part of the tablet. The record in the manifest will be made here;
-// until there is one, a crash leaves a synced file that nothing names.
-func (a *tabletActor) commit(j *tabletJob, m *protocol.JobDone) error {
-	var output *tablet.FileMeta
-	if m.Output.Entries > 0 {
-		output = &m.Output
+// ages are those of the output.
+func (j *tabletJob) ages() tablet.AgeRange {
+	if j.kind == protocol.Minor {
+		return j.minor.Ages
 	}
-	var err error
-	switch j.kind {
-	case protocol.Scratch:
-		return nil
-	case protocol.Minor:
-		m.Output.Ages = j.minor.Ages
-		err = a.t.Install(j.minor.Age, output)
-	default:
-		m.Output.Ages = j.major.Ages
-		err = a.t.Swap(numbers(j.inputs), output)
-	}
-	if err != nil && output != nil { // it is nobody's: have it removed
-		a.core.files.retire(m.Output)
-	}
-	return err
+	return j.major.Ages
 }
 
 func (a *tabletActor) account(j *tabletJob, m *protocol.JobDone) {
@@ -232,7 +274,7 @@ func (a *tabletActor) account(j *tabletJob, m *protocol.JobDone) {
 
 // onTerminated hears of a job that died without JobDone. It has removed its own output.
 func (a *tabletActor) onTerminated(c actor.Context, m *actor.Terminated) {
-	if j := a.byPID[m.Who.Id]; j != nil {
+	if j := a.byPID[m.Who.Id]; j != nil && j.done == nil {
 		a.failed(c, j, fmt.Errorf("job %d: %w", j.id, errJobDied))
 	}
 }

@@ -25,6 +25,8 @@ type Write struct {
 	Asked[Written]
 	Table     string
 	Mutations []*tablet.Mutation
+	// Durability is how safe they are to be before the answer. The default is the table's.
+	Durability tablet.Durability
 	// Ticket is what the mutations were admitted with; it is given back with the answer, whether anybody waits for that
 	// or not. May be nil.
 	Ticket Ticket
@@ -69,13 +71,20 @@ type Apply struct {
 	Batch     uint64 // names the batch to the binner
 	Mutations []*tablet.Mutation
 	Bytes     int64 // estimated memory
+	// Round grows when batches that were moved are sent again. A tablet that has sent away one batch of a round sends away
+	// all that follow of it, so that they keep their order.
+	Round uint64
+	// Durability is how safe they are to be before they are seen.
+	Durability tablet.Durability
 }
 
-// Applied answers Apply. Err is nil exactly when all but the refused were applied; otherwise none was.
+// Applied answers Apply. Err is nil and Moved false exactly when all but the refused were applied.
 type Applied struct {
 	Batch   uint64
 	Refused []Refusal
-	Err     error
+	// Moved says that nothing was applied, nor will be, because the tablet takes no more: the mutations go elsewhere.
+	Moved bool
+	Err   error
 }
 
 // Refusal implements Answerable.

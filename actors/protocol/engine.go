@@ -11,6 +11,11 @@ import (
 //	store   --CreateTable-->  engine   starts a tablet for each extent
 //	engine  --TableIs-->      binner   where the tablets of a table are
 //	store   <..TableIs......  engine
+//	store   --WhereIs-->      engine   when what it knows of a table has passed
+//	store   <..TableIs......  engine
+//	store   --DeleteTable-->  engine
+//	store   --SetProperties--> engine  --Configure-->  tablet
+//	store   <..PropertiesSet.. engine  <--Configured-- tablet
 //	store   --GetStats-->     engine  --GetTabletStats-->  tablet
 //	store   <..Stats........  engine  <--TabletStats-----  tablet
 //	store   --StopTablets-->  engine
@@ -25,23 +30,75 @@ type CreateTable struct {
 	Properties map[string]string
 }
 
-// TableIs says where a table's tablets are, in the order of their extents.
+// TableIs says where a table's tablets are, in the order of their extents. Version grows whenever they, or the table's
+// properties, change. A table without tablets is no more.
 type TableIs struct {
 	Table   string
+	Version uint64
 	Tablets []TabletRef
+}
+
+// WhereIs asks for a state of a table that is newer than one version, once there is one.
+type WhereIs struct {
+	Asked[TableIs]
+	Table string
+	Than  uint64
+}
+
+// DeleteTable asks that a table be no more.
+type DeleteTable struct {
+	Asked[TableDeleted]
+	Table string
+}
+
+// TableDeleted answers DeleteTable.
+type TableDeleted struct{}
+
+// SetProperties asks that properties of a table change. An empty value takes one back to its default.
+type SetProperties struct {
+	Asked[PropertiesSet]
+	Table      string
+	Properties map[string]string
+}
+
+// PropertiesSet answers SetProperties: everything that begins from now on goes by the new ones.
+type PropertiesSet struct{}
+
+// Configure tells a tablet all properties of its table.
+type Configure struct {
+	From       *actor.PID
+	Request    uint64
+	Properties map[string]string
+}
+
+// Configured answers Configure.
+type Configured struct {
+	Request uint64
+	Err     error
+}
+
+// Refusal implements Answerable.
+func (m *Configure) Refusal(err error) (*actor.PID, any) {
+	return m.From, &Configured{Request: m.Request, Err: err}
 }
 
 // TabletRef is a tablet's extent and address.
 type TabletRef struct {
 	Extent tablet.Extent
 	PID    *actor.PID
-	// View opens the tablet's present view, without a message: what is acknowledged is in it. It is a live handle, safe
-	// for concurrent use.
+	// View opens the tablet's present view, without a message: what is acknowledged is in it. It fails, saying that the
+	// actor has stopped, if the tablet was split, or is being replaced: then WhereIs finds what came in its place. It is a
+	// live handle, safe for concurrent use.
 	View func() (View, error)
+	// Failed is why the tablet is not there, and will not be.
+	Failed error
 }
 
 // Replace is the engine's timer for starting a child again.
-type Replace struct{ Kind string }
+type Replace struct {
+	Kind   string
+	Tablet uint64 // its number, if it is one
+}
 
 // GetStats asks for what there is; of one table, or of all.
 type GetStats struct {

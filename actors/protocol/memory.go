@@ -22,6 +22,9 @@ type FlushMemory struct{}
 // Hold stops the binner, or lets it go on.
 type Hold struct{ On bool }
 
+// HoldOverdue is the binner's timer for a hold that lasts too long.
+type HoldOverdue struct{ Hold uint64 }
+
 // MemoryTick is the time at which the scheduler looks at memory.
 type MemoryTick struct{}
 

@@ -42,6 +42,15 @@ func (m *memory) asFrozen() Frozen {
 // Session is the active memtable's number in the log. Entries of lower ones are in frozen memtables or in files.
 func (t *Tablet) Session() uint64 { return t.active.session }
 
+// RaiseSession makes sure that the active memtable's number is above one that the log knows of: for what is found there on
+// recovery.
+func (t *Tablet) RaiseSession(seen uint64) { t.active.session = max(t.active.session, seen+1) }
+
+// FlushDue says whether NextFlush has something to give.
+func (t *Tablet) FlushDue() bool {
+	return t.flush == nil && len(t.frozen) > 0 && t.frozen[0].pending == 0
+}
+
 // FrozenCount is how many memtables wait for their file.
 func (t *Tablet) FrozenCount() int { return len(t.frozen) }
 
@@ -55,7 +64,7 @@ type Flush struct {
 // NextFlush is the flush that is due: the oldest frozen memtable's, once all its mutations have arrived. One runs at a
 // time. It ends in Install or FlushFailed.
 func (t *Tablet) NextFlush() (f Flush, ok bool) {
-	if t.flush != nil || len(t.frozen) == 0 || t.frozen[0].pending > 0 {
+	if !t.FlushDue() {
 		return Flush{}, false
 	}
 	m := t.frozen[0]

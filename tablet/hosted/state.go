@@ -14,6 +14,8 @@ type State struct {
 	Time   int64             // the largest timestamp handed out so far; see Tablet.Time
 	// Session is the first memtable's number in the log. Zero means 1.
 	Session uint64
+	// NextAge is the least age that the next memtable or file may get; what the files say is taken into account anyway.
+	NextAge uint64
 }
 
 // Options are a table's settings, alike for all its tablets.

@@ -63,7 +63,7 @@ func New(s State, o Options) (*Tablet, error) {
 		checker:  checker{extent: s.Extent, maxKeyBytes: o.MaxKeyBytes, maxBytes: maxMutationBytes, constraints: o.Constraints},
 		timer:    timer{kind: o.Time, last: s.Time},
 		active:   &memory{table: memtable.New(), session: max(s.Session, 1)},
-		nextAge:  firstAge,
+		nextAge:  max(s.NextAge, firstAge),
 		selected: map[uint64]bool{},
 	}
 	t.obsolete.wake = o.OnObsolete
@@ -75,12 +75,18 @@ func New(s State, o Options) (*Tablet, error) {
 	return t, nil
 }
 
+// Configure changes the planner and the bound of keys, from the next decision on.
+func (t *Tablet) Configure(p Planner, maxKeyBytes int) {
+	t.opts.Planner, t.opts.MaxKeyBytes = p, maxKeyBytes
+	t.checker.maxKeyBytes = maxKeyBytes
+}
+
 // Extent is the tablet's.
 func (t *Tablet) Extent() tablet.Extent { return t.extent }
 
 // State is what the tablet would be loaded from, but for what is in memory.
 func (t *Tablet) State() State {
-	return State{Extent: t.extent, Files: t.metas(), Time: t.timer.last, Session: t.active.session}
+	return State{Extent: t.extent, Files: t.metas(), Time: t.timer.last, Session: t.active.session, NextAge: t.nextAge}
 }
 
 // Memory is the estimated bytes in the active memtable, and in those that are frozen and not yet in a file.

@@ -102,15 +102,19 @@ func (t *Tablet) publish() {
 	}
 }
 
-// Close ends the tablet. Views that are held stay readable; the tablet's files are not obsolete by this.
+// Close ends the tablet. Views that are held stay readable. The tablet lets go of its files: each comes out of Obsolete when
+// its last view ends.
 func (t *Tablet) Close() {
+	for _, f := range t.files {
+		f.left.Store(true)
+	}
 	if old := t.view.Swap(nil); old != nil {
 		old.Release()
 	}
 }
 
-// Obsolete returns the files that left the tablet and that no view holds any more, each once. Other tablets may still have
-// them. Any goroutine may call it.
+// Obsolete returns the files that left the tablet, or that it had when it was closed, and that no view holds any more, each
+// once. Other tablets may still have them, another load of this one too. Any goroutine may call it.
 func (t *Tablet) Obsolete() []tablet.FileMeta { return t.obsolete.take() }
 
 // obsoleteList collects files without a lock, as views are released by any goroutine.

@@ -71,11 +71,21 @@ func TestReadersBesideTheOwner(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	files := tab.Files()
-	tab.Close()
-	left := 0
-	gone.Range(func(any, any) bool { left++; return true })
-	if left != writes/5-1 || files != 1 {
+	count := func() (n int) {
+		gone.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	if left := count(); left != writes/5-1 || files != 1 {
 		t.Errorf("%d files obsolete and %d left of %d", left, files, writes/5)
+	}
+	held := tab.View()
+	tab.Close()
+	if count() != writes/5-1 {
+		t.Error("a closed tablet let go of a file that is in a view")
+	}
+	held.Release()
+	if count() != writes/5 {
+		t.Error("a closed tablet holds a file that is in no view")
 	}
 }
 

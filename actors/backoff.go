@@ -1,0 +1,34 @@
+package actors
+
+import "time"
+
+// backOff spaces tries while a cause lasts, without randomness: at most 12 a minute once it has lasted a while.
+type backOff struct {
+	fails int
+	next  time.Time
+}
+
+const (
+	backOffFirst = 100 * time.Millisecond
+	backOffMost  = 6 * time.Second
+)
+
+// failed notes that a try has failed.
+func (b *backOff) failed(now time.Time) {
+	b.next = now.Add(b.delay())
+	b.fails++
+}
+
+// delay is how long to wait after one more failure.
+func (b *backOff) delay() time.Duration {
+	d := backOffFirst
+	for range b.fails {
+		if d = 2 * d; d >= backOffMost {
+			return backOffMost
+		}
+	}
+	return d
+}
+
+// due says whether it is time for another try.
+func (b *backOff) due(now time.Time) bool { return !now.Before(b.next) }

@@ -1,0 +1,242 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/internal/invariant"
+	"millrace/tablet"
+	"millrace/tablet/wal"
+)
+
+// logActor owns the log. It blocks on files. What tablets append while it writes is the next group: the first of a group
+// sends a marker, which comes behind everything that has queued up meanwhile, and at which there is one write and at most
+// one sync for all of them.
+//
+// Its mailbox holds at most what all tablets may have on its way, a window of batches each, and the markers.
+type logActor struct {
+	core    *core
+	log     *wal.Log
+	group   []groupEntry // appended and to be answered at the marker
+	marked  bool         // the marker is on its way
+	ticking bool         // the timer is
+	told    int          // segments when the engine was told last
+	trouble backOff      // while the log takes nothing
+}
+
+// groupEntry is whom to answer.
+type groupEntry struct {
+	to    *actor.PID
+	batch uint64
+}
+
+// logTick is how long an entry may stay in the process that nobody waits for.
+const logTick = time.Second
+
+// logBuffer is how many bytes may.
+const logBuffer = 1 << 20
+
+func newLogActor(k *core) *logActor { return &logActor{core: k} }
+
+// Receive routes the log's messages.
+func (a *logActor) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *protocol.Append:
+		a.onAppend(c, m)
+	case *protocol.SyncNow:
+		a.marked = false
+		a.commit(c)
+	case *protocol.InFiles:
+		a.onInFiles(m)
+	case *protocol.LogTick:
+		a.ticking = false
+		a.commit(c)
+		a.tick(c)
+	case *protocol.ReadLog:
+		c.Send(m.From, &protocol.LogRead{Read: m.Read, Err: a.read(c, m)})
+	case *protocol.Drain:
+		a.onDrain(c, m)
+	case *actor.Started:
+		a.onStarted()
+	case *actor.Stopping:
+		a.answer(c, fmt.Errorf("%w: %w", ErrUnknownOutcome, ErrStopped))
+	case *actor.Stopped, *actor.Restarting:
+	default:
+		invariant.Unexpected("log", m)
+	}
+}
+
+// onStarted takes the log that the store was opened with, or opens it anew after a failure.
+func (a *logActor) onStarted() {
+	if a.log = a.core.openedLog.Swap(nil); a.log != nil {
+		return
+	}
+	log, err := reopenLog(a.core)
+	if err != nil {
+		panic(err) // and try again, more slowly
+	}
+	a.log = log
+}
+
+// reopenLog begins a log behind the one that there is, of which nothing is given to anybody.
+func reopenLog(k *core) (*wal.Log, error) {
+	numbers, err := wal.List(k.fs)
+	if err != nil {
+		return nil, err
+	}
+	state := k.state.Load()
+	from := func(tablet uint64) (uint64, bool) {
+		t := state.Tablet(tablet)
+		if t == nil {
+			return 0, false
+		}
+		return t.Session, true
+	}
+	report, err := wal.Replay(context.Background(), k.fs, numbers, from, func(*wal.Entry) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return wal.New(k.fs, k.logOptions(&report))
+}
+
+// logOptions are the store's.
+func (k *core) logOptions(r *wal.Report) wal.Options {
+	return wal.Options{
+		NextNumber: k.number, NextLSN: k.state.Load().NextLSN(), Recovered: r,
+		MaxBytes: k.server.LogBytes, MaxAge: k.server.LogAge, MaxReferenced: k.server.LogReferenced,
+	}
+}
+
+// onAppend takes an entry. At level log that is all; else the answer comes with the group.
+func (a *logActor) onAppend(c actor.Context, m *protocol.Append) {
+	a.heal(false)
+	e := &wal.Entry{Tablet: m.Tablet, Session: m.Session, Timestamp: m.Timestamp, Step: m.Step, Mutations: m.Mutations}
+	if err := a.log.Append(e, m.Durability); err != nil {
+		c.Send(m.From, &protocol.Appended{Batch: m.Batch, Err: err})
+		return
+	}
+	if m.Durability > tablet.DurabilityLog {
+		a.group = append(a.group, groupEntry{m.From, m.Batch})
+		a.mark(c)
+		return
+	}
+	c.Send(m.From, &protocol.Appended{Batch: m.Batch})
+	if a.log.Stats().Buffered > logBuffer {
+		a.mark(c)
+	}
+	a.tick(c)
+}
+
+func (a *logActor) mark(c actor.Context) {
+	if !a.marked {
+		a.marked = true
+		c.Send(c.Self(), &protocol.SyncNow{})
+	}
+}
+
+// commit writes the group and answers it.
+func (a *logActor) commit(c actor.Context) {
+	err := a.log.Commit(a.core.rt.clock.Now())
+	if err != nil && a.log.Refusal() != nil {
+		a.core.rt.log.Warn("log cannot be written", slog.Any("err", err))
+		a.trouble.failed(a.core.rt.clock.Now())
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	a.answer(c, err)
+	a.tellReferenced(c)
+	a.tick(c)
+}
+
+func (a *logActor) answer(c actor.Context, err error) {
+	for _, g := range a.group {
+		c.Send(g.to, &protocol.Appended{Batch: g.batch, Err: err})
+	}
+	a.group = a.group[:0]
+}
+
+// heal tries to write again after a failure, if it is time to, or if it must.
+func (a *logActor) heal(must bool) error {
+	if a.log.Refusal() == nil {
+		return nil
+	}
+	now := a.core.rt.clock.Now()
+	if !must && !a.trouble.due(now) {
+		return a.log.Refusal()
+	}
+	err := a.log.Heal(now)
+	if err != nil {
+		a.trouble.failed(now)
+		return err
+	}
+	a.trouble = backOff{}
+	return nil
+}
+
+// tick sees to the next commit that nobody asks for: of entries at level log, and for a segment that gets old.
+func (a *logActor) tick(c actor.Context) {
+	s := a.log.Stats()
+	if a.ticking || s.Buffered == 0 && s.SegmentBytes == 0 {
+		return
+	}
+	wait := a.core.server.LogAge
+	if s.Buffered > 0 {
+		wait = logTick
+	}
+	a.ticking = true
+	a.core.rt.After(wait, c.Self(), &protocol.LogTick{})
+}
+
+// tellReferenced has those tablets flushed that keep the log long, whenever it has grown by a segment.
+func (a *logActor) tellReferenced(c actor.Context) {
+	n := a.log.Stats().Segments
+	if n > a.told {
+		if tablets := a.log.Referenced(); len(tablets) > 0 {
+			c.Send(c.Parent(), &protocol.FlushTablets{Tablets: tablets})
+		}
+	}
+	a.told = n
+}
+
+// onInFiles removes segments that nobody needs any more.
+func (a *logActor) onInFiles(m *protocol.InFiles) {
+	a.log.Flushed(m.Tablet, m.Session)
+	if _, err := a.log.Trim(); err != nil {
+		a.core.rt.log.Warn("log segment could not be removed", slog.Any("err", err))
+	}
+}
+
+// read gives what the log holds of a tablet beyond its files. What was refused does not count, though it may stand there.
+func (a *logActor) read(c actor.Context, m *protocol.ReadLog) error {
+	if err := a.heal(true); err != nil {
+		return err
+	}
+	a.commit(c)
+	if err := a.log.Refusal(); err != nil {
+		return err
+	}
+	numbers, err := wal.List(a.core.fs)
+	if err != nil {
+		return err
+	}
+	from := func(tablet uint64) (uint64, bool) { return m.After, tablet == m.Tablet }
+	_, err = wal.Replay(a.core.rt.work, a.core.fs, numbers, from, func(e *wal.Entry) error {
+		m.Each(&protocol.Logged{Session: e.Session, Timestamp: e.Timestamp, Step: e.Step, Mutations: e.Mutations})
+		return nil
+	})
+	return err
+}
+
+// onDrain ends the log.
+func (a *logActor) onDrain(c actor.Context, m *protocol.Drain) {
+	a.commit(c)
+	if err := a.log.Close(a.core.rt.clock.Now()); err != nil {
+		m.Refuse(err)
+		return
+	}
+	m.Answer(&protocol.Drained{})
+}

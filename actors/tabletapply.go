@@ -1,0 +1,132 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/actors/protocol"
+	"millrace/tablet"
+	"millrace/tablet/hosted"
+)
+
+// pendingApply is a batch between Prepare and its answer. Batches enter memory in the order in which they came, so that
+// one which is not logged waits for those before it which are.
+type pendingApply struct {
+	apply    *protocol.Apply
+	prepared *hosted.Prepared // nil if all of it was refused
+	refused  []protocol.Refusal
+	done     bool // logged, or not to be logged
+	err      error
+}
+
+// ErrUnknownOutcome marks the error of a write that may be there or not, now or after the store is opened again. It may be
+// repeated.
+var ErrUnknownOutcome = fmt.Errorf("the write may be there or not: %w", tablet.ErrBusy)
+
+// onApply stamps mutations and has them logged. They enter memory when the log has answered.
+func (a *tabletActor) onApply(c actor.Context, m *protocol.Apply) {
+	if a.split != nil || a.sentAway > 0 && m.Round <= a.sentAway {
+		a.sentAway = m.Round
+		c.Send(m.From, &protocol.Applied{Batch: m.Batch, Moved: true})
+		return
+	}
+	a.wrote = a.core.rt.clock.Now()
+	p, rejects := a.t.Prepare(m.Mutations, a.wrote.UnixMilli())
+	w := &pendingApply{apply: m, prepared: p, done: true}
+	for _, r := range rejects {
+		w.refused = append(w.refused, protocol.Refusal{
+			Mutation: m.Mutations[r.Index], Err: fmt.Errorf("constraint %s (%d): %s: %w", r.Constraint, r.Code, r.What, tablet.ErrUsage),
+		})
+	}
+	d := m.Durability
+	if d == tablet.DurabilityDefault {
+		d = a.settings.Durability
+	}
+	if p != nil && d > tablet.DurabilityNone {
+		w.done = false
+		c.Send(a.core.log.get(), &protocol.Append{
+			From: c.Self(), Batch: a.first + uint64(len(a.pending)), Tablet: a.handle.number, Session: p.Session,
+			Timestamp: p.Timestamp, Step: p.Step, Mutations: p.Mutations, Durability: d,
+		})
+	}
+	a.pending = append(a.pending, w)
+	a.commitLogged(c)
+}
+
+// onAppended hears what became of a batch in the log.
+func (a *tabletActor) onAppended(c actor.Context, m *protocol.Appended) {
+	if m.Batch < a.first || m.Batch >= a.first+uint64(len(a.pending)) {
+		return
+	}
+	w := a.pending[m.Batch-a.first]
+	if w.done {
+		return // answered twice: the log has ended meanwhile
+	}
+	w.done, w.err = true, m.Err
+	a.commitLogged(c)
+}
+
+// commitLogged commits what is logged, as far as nothing before it is still to be.
+func (a *tabletActor) commitLogged(c actor.Context) {
+	for len(a.pending) > 0 && a.pending[0].done {
+		w := a.pending[0]
+		a.pending[0] = nil
+		a.pending = a.pending[1:]
+		a.first++
+		a.commitBatch(w)
+		answer := &protocol.Applied{Batch: w.apply.Batch, Refused: w.refused}
+		if w.err != nil {
+			answer = &protocol.Applied{Batch: w.apply.Batch, Err: fmt.Errorf("log: %w", w.err)}
+		}
+		c.Send(w.apply.From, answer)
+	}
+	a.reportMemory(c, false)
+	a.idle(c)
+	a.wishFlush(c)
+	a.splitOn(c)
+}
+
+func (a *tabletActor) commitBatch(w *pendingApply) {
+	switch {
+	case w.prepared == nil:
+	case w.err != nil:
+		a.t.Abort(w.prepared)
+	default:
+		a.t.Commit(w.prepared)
+		for _, mut := range w.prepared.Mutations {
+			a.counts.Mutations++
+			a.counts.Entries += int64(mut.Updates())
+		}
+	}
+}
+
+// stopPending answers what was not committed: whether it is in the log is not known.
+func (a *tabletActor) stopPending(c actor.Context) {
+	for _, w := range a.pending {
+		c.Send(w.apply.From, &protocol.Applied{Batch: w.apply.Batch, Err: fmt.Errorf("%w: %w", ErrUnknownOutcome, ErrStopped)})
+	}
+	a.pending = nil
+}
+
+// idle sees to the next look at whether anybody still writes.
+func (a *tabletActor) idle(c actor.Context) {
+	if active, _ := a.t.MemoryEntries(); a.idling || active == 0 || a.settings.MinorIdle == 0 {
+		return
+	}
+	wait := a.settings.MinorIdle - a.core.rt.clock.Now().Sub(a.wrote)
+	if wait <= 0 { // it is due, and cannot be done
+		wait = a.settings.MinorIdle
+	}
+	a.idling = true
+	a.core.rt.After(wait, c.Self(), idleTick)
+}
+
+// onIdle flushes what has been in memory for long without company.
+func (a *tabletActor) onIdle(c actor.Context) {
+	a.idling = false
+	if a.settings.MinorIdle > 0 && a.core.rt.clock.Now().Sub(a.wrote) >= a.settings.MinorIdle {
+		a.freeze(c)
+	}
+	a.idle(c)
+}
