@@ -42,8 +42,20 @@ func each(t *testing.T, test func(t *testing.T, fsys FS, twin func() FS)) {
 		}
 	}
 	t.Run("mem", func(t *testing.T) { mem(t, func(f FS) FS { return f }) })
-	t.Run("faulty", func(t *testing.T) { mem(t, func(f FS) FS { return Faulty(f) }) })
-	t.Run("trace", func(t *testing.T) { mem(t, func(f FS) FS { return Trace(f, TraceOptions{Within: func(Event) {}}) }) })
+	for name, wrap := range layers {
+		t.Run(name, func(t *testing.T) { mem(t, wrap) })
+	}
+}
+
+// layers are the wrappers, none of which does anything by itself.
+var layers = map[string]func(FS) FS{
+	"faulty":    func(f FS) FS { return Faulty(f) },
+	"trace":     func(f FS) FS { return Trace(f, TraceOptions{Within: func(Event) {}}) },
+	"corrupt":   func(f FS) FS { return Corrupt(f, 1) },
+	"slow":      func(f FS) FS { return Slow(f, SlowOptions{}) },
+	"spoil":     func(f FS) FS { return Spoil(f, SpoilOptions{}) },
+	"limit":     func(f FS) FS { l, err := Limit(f, 100, 1<<40); return must(l, err) },
+	"syncorder": func(f FS) FS { s, err := SyncOrder(f, SyncOrderOptions{}); return must(s, err) },
 }
 
 func check(t *testing.T, err error) {

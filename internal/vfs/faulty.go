@@ -131,11 +131,8 @@ func (f *FaultyFS) pass(p *passage) error {
 // short does the part of a read or a write that goes through.
 func (r *Rule) short(p *passage) error {
 	part := p.buf[:min(r.Short, len(p.buf))]
-	switch {
-	case r.After:
+	if r.After {
 		part = p.buf
-	case r.Half:
-		part = p.buf[:len(p.buf)/2]
 	}
 	if len(part) == 0 && p.Op == OpWrite {
 		return nil

@@ -156,7 +156,6 @@ func TestFaultyShortRead(t *testing.T) {
 		}
 	}
 	f(Rule{Op: OpRead, Short: 3}, "con", syscall.EIO, false)
-	f(Rule{Op: OpRead, Half: true}, "con", syscall.EIO, false)
 	f(Rule{Op: OpRead}, "", syscall.EIO, false)
 	f(Rule{Op: OpRead, Short: 3, Err: io.EOF}, "con", io.EOF, true)
 	f(Rule{Op: OpRead, Err: io.ErrUnexpectedEOF}, "", io.ErrUnexpectedEOF, true)

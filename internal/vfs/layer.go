@@ -13,6 +13,8 @@ type layer struct {
 type passage struct {
 	Call
 	file *layerFile // nil for a call on the FS
+	// within says of a link that both names are in this tree.
+	within bool
 	// buf is the caller's buffer of a read or a write.
 	buf []byte
 	// n is how many bytes the call says it read or wrote. pass adds to it when it writes.
@@ -135,7 +137,8 @@ func (l *layer) same(other *layer) bool { return l == other }
 
 // LinkFrom makes a link into this tree.
 func (l *layer) LinkFrom(source FS, from, name string) error {
-	return l.call(Call{Op: OpLink, Name: from, To: name}, nil, func() error { return source.Link(from, l.inner, name) })
+	return l.around(&passage{Call: Call{Op: OpLink, Name: from, To: name}, within: source == l.inner,
+		down: func([]byte) (int, error) { return 0, source.Link(from, l.inner, name) }})
 }
 
 // MemBelow returns the tree in memory that lies below all layers, if one does.

@@ -24,8 +24,6 @@ type Rule struct {
 	// Short is how many bytes of a failing read or write go through before. With Err io.EOF a read looks like one of a
 	// shorter file, with Short 0 like one of an empty file.
 	Short int
-	// Half lets half of a failing read or write go through, however long it is; Short does not count then.
-	Half bool
 	// After makes the call take effect, and then report the error. A close and an unlock always take effect.
 	After bool
 	// Silent makes the call do as little as it does else, and report no error: a read or a write that is short without
