@@ -235,6 +235,9 @@ func TestPoolAllocatesNothing(t *testing.T) {
 			if got := testing.AllocsPerRun(100, func() { get().Close() }); got != 0 {
 				t.Errorf("%v, %d sources: %v allocations, want 0", mode, k, got)
 			}
+			if invariant.Enabled {
+				continue // copies of batches are made, see lent
+			}
 			runs := make([]Run, 8)
 			read := func() {
 				m := get()

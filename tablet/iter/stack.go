@@ -144,22 +144,26 @@ func (s *Stack) Close() error {
 
 // drain passes on what is left of the runs drawn from the merge, as far as out has room.
 func (s *Stack) drain(out []Run) (n int) {
-	for len(s.runs) > 0 && n < len(out) {
-		run := &s.runs[0]
+	runs, filters := s.runs, s.filters()
+	for len(runs) > 0 && n < len(out) {
+		run := &runs[0]
 		b := s.merge.Batch(run.Src)
 		switch {
-		case s.early || s.fresh || b.Facts.Deletes || s.filters():
+		case s.early || s.fresh || b.Facts.Deletes || filters:
 			n = s.passEntries(b, run, out, n)
 		case s.opts.MaxVersions == 0 && !s.deleted:
 			n = s.passRun(run, out, n)
+		case s.opts.MaxVersions > 0 && beginsCells(b, run):
+			n = s.passCells(run, out, n)
 		default:
 			n = s.passCodes(b, run, out, n)
 		}
 		if run.Lo < run.Hi {
 			break
 		}
-		s.runs = s.runs[1:]
+		runs = runs[1:]
 	}
+	s.runs = runs
 	return n
 }
 

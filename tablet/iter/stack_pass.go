@@ -15,6 +15,34 @@ func (s *Stack) passRun(run *Run, out []Run, n int) int {
 	return n + 1
 }
 
+// beginsCells says whether each entry of a run is the first of its cell.
+func beginsCells(b *tablet.Batch, run *Run) bool {
+	if run.Code < tablet.CodeSameCell {
+		return false
+	}
+	if run.Hi-run.Lo == 1 {
+		return true
+	}
+	for _, code := range b.Codes[run.Lo+1 : run.Hi] {
+		if code < tablet.CodeSameCell {
+			return false
+		}
+	}
+	return true
+}
+
+// passCells keeps a whole run that beginsCells, where nothing is filtered.
+func (s *Stack) passCells(run *Run, out []Run, n int) int {
+	length := int64(run.Len())
+	s.books.Read += length
+	s.books.Written += length
+	out[n] = *run
+	out[n].Code = max(s.carry, run.Code)
+	run.Lo = run.Hi
+	s.deleted, s.kept, s.carry = false, 1, 0
+	return n + 1
+}
+
 // passCodes is for batches without markers where nothing is filtered: codes alone decide.
 func (s *Stack) passCodes(b *tablet.Batch, run *Run, out []Run, n int) int {
 	p := passing{out: out, n: n, run: *run, carry: s.carry}
