@@ -83,6 +83,9 @@ func (r *Reader) Next() (payload []byte, offset int64, err error) {
 // End is how the file ended, once Next has given io.EOF.
 func (r *Reader) End() End { return r.end }
 
+// Synced is how many bytes are known to have been on stable storage, as far as the file was read.
+func (r *Reader) Synced() int64 { return max(r.proven, r.known) }
+
 // header checks the file's first bytes. A header of another file is like one that does not verify: a crash may leave the
 // bytes of a removed file in place of those that were never synced.
 func (r *Reader) header() error {
@@ -161,7 +164,7 @@ func (r *Reader) seal() error {
 	if r.off < r.known {
 		return r.short()
 	}
-	r.end = End{Offset: r.off, Synced: r.off, Sealed: true}
+	r.end = End{Offset: r.off, Synced: r.Synced(), Sealed: true} // of the seal itself nothing says that it was synced
 	return io.EOF
 }
 
@@ -182,7 +185,7 @@ func (r *Reader) stop(torn bool) error {
 			return tablet.Corruptf(r.f.Name(), r.off, "record does not verify, and was synced before the one at offset %d was written", proof)
 		}
 	}
-	r.end = End{Offset: r.off, Synced: max(r.proven, r.known), Torn: torn}
+	r.end = End{Offset: r.off, Synced: r.Synced(), Torn: torn}
 	return io.EOF
 }
 

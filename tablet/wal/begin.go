@@ -27,7 +27,8 @@ type earlier struct {
 	synced int64
 	// end, unless 0, is where it ends, whatever bytes follow.
 	end int64
-	// needed are the tablets with entries in it that were in no file yet, and the highest session of each; by tablet.
+	// needed are the tablets with entries that were in no file yet and are on stable storage here, and the highest session
+	// of each; by tablet.
 	needed []TabletSession
 }
 

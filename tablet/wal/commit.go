@@ -57,19 +57,27 @@ func (l *Log) push(fresh bool) (synced bool, err error) {
 
 // settle notes that what is pending is in the current segment, and lets go of it if it is on stable storage.
 func (l *Log) settle(synced bool) {
-	s := l.current
 	for i := l.written; i < len(l.pending); i++ {
-		p := &l.pending[i]
-		p.acknowledged = true
-		if !p.filed {
-			s.needs(p.of)
-		}
+		l.pending[i].acknowledged = true
 	}
-	s.used = true
+	l.current.used = true
 	l.written = len(l.pending)
 	if synced {
-		l.forget(l.written)
+		l.firm(l.written)
 	}
+}
+
+// firm notes that the first n pending records are on stable storage in the current segment.
+func (l *Log) firm(n int) {
+	for i := range l.pending[:n] {
+		if p := &l.pending[i]; !p.filed {
+			l.current.needs(p.of)
+		}
+	}
+	for _, s := range l.segments {
+		s.loose = false
+	}
+	l.forget(n)
 }
 
 // forget drops the first n pending records.

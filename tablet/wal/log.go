@@ -54,8 +54,9 @@ type voided struct {
 	told uint64
 }
 
-// New makes a log that goes on where Recovered ends. It makes the directory if need be, and puts on stable storage what
-// Replay gave, so that nothing is acknowledged that rests on less. No segment is begun yet.
+// New makes a log that goes on where Recovered ends. It makes the directory if need be. What Replay gave and what may not be
+// on stable storage is written into a new segment, so that nobody sees anything that a power cut can take away; should
+// that fail, the log refuses entries until Heal succeeds.
 func New(fsys vfs.FS, o Options) (*Log, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -65,11 +66,10 @@ func New(fsys vfs.FS, o Options) (*Log, error) {
 	if err := l.makeDir(); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	if r := o.Recovered; r != nil {
-		if err := l.adopt(r); err != nil {
-			return nil, fmt.Errorf("open log: %w", err)
-		}
+	if o.Recovered != nil {
+		l.adopt(o.Recovered)
 	}
+	l.settleIn(o.Now)
 	return l, nil
 }
 

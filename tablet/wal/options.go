@@ -15,6 +15,8 @@ type Options struct {
 	NextLSN uint64
 	// Recovered is what Replay reported of the segments there are; nil if there are none.
 	Recovered *Report
+	// Now is the time of opening.
+	Now time.Time
 	// MaxBytes is how long a segment grows before the next is begun (tserver.wal.max.size). Default 1 GiB.
 	MaxBytes int64
 	// MaxAge is how old a segment gets before the next is begun (tserver.wal.max.age). Default 24 hours.

@@ -21,13 +21,16 @@ import (
 // A torn tail is passed over. Damage, an end that is lost, or a segment that is gone and was needed is a
 // tablet.CorruptError; entries before it may have been given. Nothing is changed.
 func Replay(ctx context.Context, fsys vfs.FS, segments []uint64, from func(tablet uint64) (session uint64, ok bool), yield func(*Entry) error) (Report, error) {
-	r := &replay{fs: fsys, from: from, yield: yield, known: map[uint64]*knowledge{}, sessions: map[uint64]uint64{}}
+	r := &replay{fs: fsys, from: from, yield: yield, known: map[uint64]*knowledge{}, sessions: map[uint64]uint64{}, unsynced: map[uint64]tailRecord{}}
 	if !slices.IsSorted(segments) {
 		return Report{}, fmt.Errorf("replay log: segments %v are not in order: %w", segments, tablet.ErrUsage)
 	}
 	err := r.run(ctx, segments)
 	r.report.NextLSN = r.next()
 	r.report.Sessions = sorted(r.sessions)
+	for _, lsn := range slices.Sorted(maps.Keys(r.unsynced)) {
+		r.report.tail = append(r.report.tail, r.unsynced[lsn])
+	}
 	return r.report, err
 }
 
@@ -38,8 +41,9 @@ type replay struct {
 	yield func(*Entry) error
 
 	known    map[uint64]*knowledge // what later segments say of earlier ones
-	highest  uint64                // LSN seen, but for refused ones
+	highest  uint64                // LSN read, but for refused ones
 	sessions map[uint64]uint64     // highest of each tablet
+	unsynced map[uint64]tailRecord // entries given of which no place is known to be on stable storage, by LSN
 
 	report Report
 }
@@ -191,11 +195,14 @@ func (r *replay) segment(ctx context.Context, number uint64) error {
 		if err != nil {
 			return err
 		}
-		if err := s.record(n, b); err != nil {
+		s.prove(rd.Synced())
+		if err := s.record(n, b, offset); err != nil {
 			return s.at(err, file.Name(), offset)
 		}
 	}
 	end := rd.End()
+	s.prove(end.Synced)
+	s.keep()
 	r.report.Segments = append(r.report.Segments, Segment{Number: number, Bytes: size, End: end.Offset, Synced: end.Synced,
 		Sealed: end.Sealed, Torn: end.Torn, Needed: sorted(s.needed)})
 	return nil
@@ -204,9 +211,38 @@ func (r *replay) segment(ctx context.Context, number uint64) error {
 // segmentReplay is the run over one segment.
 type segmentReplay struct {
 	*replay
-	number uint64
-	last   uint64            // LSN read here
-	needed map[uint64]uint64 // highest session of each tablet that entries were given of
+	number   uint64
+	last     uint64            // LSN read here
+	needed   map[uint64]uint64 // highest session of each tablet that is in no file and here on stable storage
+	unproven []unproven        // by offset
+}
+
+// unproven is an entry at a place that no record read so far proves to be on stable storage.
+type unproven struct {
+	offset int64
+	tailRecord
+}
+
+// prove notes that so many bytes of the segment were on stable storage.
+func (s *segmentReplay) prove(synced int64) {
+	n := 0
+	for n < len(s.unproven) && s.unproven[n].offset < synced {
+		u := &s.unproven[n]
+		delete(s.unsynced, u.lsn)
+		s.needed[u.of.Tablet] = max(s.needed[u.of.Tablet], u.of.Session)
+		n++
+	}
+	clear(s.unproven[:n])
+	s.unproven = s.unproven[n:]
+}
+
+// keep notes the entries that end on no stable storage. Of one that was read before the record is not here.
+func (s *segmentReplay) keep() {
+	for _, u := range s.unproven {
+		if u.record != nil {
+			s.unsynced[u.lsn] = u.tailRecord
+		}
+	}
 }
 
 // yieldError is the caller's own error.
@@ -220,7 +256,7 @@ func (s *segmentReplay) at(err error, file string, offset int64) error {
 	return tablet.Corruptf(file, offset, "%v", err)
 }
 
-func (s *segmentReplay) record(n int, b []byte) error {
+func (s *segmentReplay) record(n int, b []byte, offset int64) error {
 	if n == 0 {
 		_, err := readBegin(b, s.number)
 		return err
@@ -237,41 +273,51 @@ func (s *segmentReplay) record(n int, b []byte) error {
 	}
 	s.last = e.LSN
 	s.sessions[e.Tablet] = max(s.sessions[e.Tablet], e.Session)
+	seen := e.LSN <= s.highest
 	if !s.wanted(&e) {
 		return nil
 	}
-	s.needed[e.Tablet] = max(s.needed[e.Tablet], e.Session)
-	if e.Mutations, err = parseMutations(bytes.Clone(rest)); err != nil {
+	u := unproven{offset, tailRecord{lsn: e.LSN, of: TabletSession{e.Tablet, e.Session}}}
+	if seen {
+		s.report.Duplicates++
+		s.unproven = append(s.unproven, u)
+		return nil
+	}
+	u.record = bytes.Clone(b)
+	s.unproven = append(s.unproven, u)
+	return s.give(&e, u.record[len(b)-len(rest):])
+}
+
+// give parses an entry's mutations, which keep views of b, and passes it on.
+func (s *segmentReplay) give(e *Entry, b []byte) (err error) {
+	s.highest = e.LSN
+	if e.Mutations, err = parseMutations(b); err != nil {
 		return err
 	}
 	s.report.Entries++
 	s.report.Mutations += int64(len(e.Mutations))
-	if err := s.yield(&e); err != nil {
+	if err := s.yield(e); err != nil {
 		return yieldError{err}
 	}
 	return nil
 }
 
-// wanted says whether an entry is to be given, and counts why not.
+// wanted says whether an entry is in no file, and counts why not.
 func (s *segmentReplay) wanted(e *Entry) bool {
 	if s.voided(e.LSN) {
 		s.report.Voided++
 		return false
 	}
 	session, ok := s.from(e.Tablet)
-	seen := e.LSN <= s.highest
-	s.highest = max(s.highest, e.LSN)
 	switch {
 	case !ok:
 		s.report.Unknown++
 	case e.Session <= session:
 		s.report.Filed++
-	case seen:
-		s.needed[e.Tablet] = max(s.needed[e.Tablet], e.Session)
-		s.report.Duplicates++
 	default:
 		return true
 	}
+	s.highest = max(s.highest, e.LSN)
 	return false
 }
 

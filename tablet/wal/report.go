@@ -21,7 +21,20 @@ type Report struct {
 	Missing []uint64
 	// Voids are the LSNs that segments may hold and that do not count, ascending.
 	Voids []Void
+
+	// tail are the entries given of which no place is known to be on stable storage, by LSN.
+	tail []tailRecord
 }
+
+// tailRecord is an entry's record as it was read.
+type tailRecord struct {
+	lsn    uint64
+	of     TabletSession
+	record []byte
+}
+
+// Unsynced is the number of entries given that a power cut could have taken away; New puts them on stable storage.
+func (r *Report) Unsynced() int { return len(r.tail) }
 
 // Segment is what a replay found of one segment.
 type Segment struct {
@@ -33,7 +46,8 @@ type Segment struct {
 	Synced int64
 	Sealed bool
 	Torn   bool
-	// Needed are the tablets with entries that were given, and the highest session of each; by tablet.
+	// Needed are the tablets with entries that are in no file and are known to have been on stable storage here, and the
+	// highest session of each; by tablet.
 	Needed []TabletSession
 }
 

@@ -30,7 +30,7 @@ func (l *Log) Dropped(tablet uint64) { l.Flushed(tablet, math.MaxUint64) }
 // Obsolete lists the oldest segments that nobody needs, ascending: those before the first that is needed or current.
 func (l *Log) Obsolete() (numbers []uint64) {
 	for _, s := range l.segments {
-		if s == l.current || len(s.sessions) > 0 {
+		if s.keptFor(l.current) {
 			break
 		}
 		if !s.removed {
@@ -40,10 +40,12 @@ func (l *Log) Obsolete() (numbers []uint64) {
 	return numbers
 }
 
+func (s *segment) keptFor(current *segment) bool { return s == current || s.loose || len(s.sessions) > 0 }
+
 // Trim removes the obsolete segments and returns their numbers. On an error some may be gone; the next call goes on.
 func (l *Log) Trim() (removed []uint64, err error) {
 	for _, s := range l.segments {
-		if s == l.current || len(s.sessions) > 0 {
+		if s.keptFor(l.current) {
 			break
 		}
 		if err := l.fs.Remove(Name(s.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,9 +16,11 @@ import (
 type segment struct {
 	earlier // synced, end, needed: as told once it is not the current one any more
 
-	sessions map[uint64]uint64 // highest session of each tablet that is in no file yet
-	used     bool              // something in it was acknowledged, or may have been
-	removed  bool              // its name was removed, though perhaps not on stable storage
+	// sessions are the highest of each tablet that is in no file and, in this segment, on stable storage.
+	sessions map[uint64]uint64
+	used     bool // something in it was acknowledged, or may have been
+	loose    bool // given up, and what is pending may stand nowhere else yet
+	removed  bool // its name was removed, though perhaps not on stable storage
 
 	// Of the current segment only:
 	file  vfs.File
@@ -88,6 +90,7 @@ func (l *Log) abandon() {
 	s.synced = s.w.Synced()
 	s.leave()
 	if s.used {
+		s.loose = true
 		return
 	}
 	s.synced = 0
@@ -117,9 +120,9 @@ func (l *Log) seal() error {
 		return fmt.Errorf("seal log segment: %w", err)
 	}
 	s.synced, s.end = s.w.Size(), s.w.Size()
+	l.firm(l.written)
 	l.current = nil
 	s.leave()
-	l.forget(l.written)
 	return nil
 }
 
@@ -152,34 +155,39 @@ func (l *Log) makeDir() error {
 	return l.fs.SyncDir(".")
 }
 
-// adopt takes over the segments of a log that was replayed.
-func (l *Log) adopt(r *Report) error {
+// adopt takes over the segments of a log that was replayed. What may not be on stable storage in them is pending, since a
+// file of an earlier process cannot be trusted to become so.
+func (l *Log) adopt(r *Report) {
 	l.nextLSN = max(l.nextLSN, r.NextLSN)
 	for i := range r.Segments {
 		from := &r.Segments[i]
-		if !from.Sealed {
-			if err := syncFile(l.fs, Name(from.Number)); err != nil {
-				return err
-			}
-		}
 		sessions := map[uint64]uint64{}
 		for _, t := range from.Needed {
 			sessions[t.Tablet] = t.Session
 		}
-		l.segments = append(l.segments, &segment{sessions: sessions, used: true,
+		l.segments = append(l.segments, &segment{sessions: sessions, used: true, loose: len(r.tail) > 0,
 			earlier: earlier{number: from.Number, synced: from.Synced, end: from.End}})
 	}
 	for _, v := range r.Voids {
 		l.voids = append(l.voids, voided{Void: v})
 	}
-	return nil
+	for _, t := range r.tail {
+		start := len(l.bytes)
+		l.bytes = append(l.bytes, t.record...)
+		l.pending = append(l.pending, pending{start: start, end: len(l.bytes), lsn: t.lsn, of: t.of, acknowledged: true})
+	}
 }
 
-func syncFile(fsys vfs.FS, name string) error {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return err
+// settleIn puts on stable storage what was taken over: the records that may not be, and that segments are gone which
+// Replay did not find.
+func (l *Log) settleIn(now time.Time) {
+	var err error
+	if len(l.pending) > 0 {
+		err = l.write(now)
+	} else {
+		err = l.syncDir()
 	}
-	defer f.Close()
-	return f.Sync()
+	if err != nil {
+		l.refusal = &RefusedError{Err: err}
+	}
 }
