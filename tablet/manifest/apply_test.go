@@ -53,7 +53,9 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v\nwants %q and %q", r, where, what)
 		}
 	}
-	f := func(change func(*FileRef)) *FileRef { return aFile(30, 3).with(func(f *FileRef) { f.LastRow = []byte("c"); change(f) }) }
+	f := func(change func(*FileRef)) *FileRef {
+		return aFile(30, 3).with(func(f *FileRef) { f.LastRow = []byte("c"); change(f) })
+	}
 	same := func(*FileRef) {}
 
 	refuse(nil, "store", "nil")

@@ -49,17 +49,26 @@ func checkRows(t *Tablet, f *FileRef, rule rowRule) string {
 	return fmt.Sprintf("rows %q to %q are not those of %v", f.FirstRow, f.LastRow, t.Extent)
 }
 
-// place inserts a file among those of a tablet that is being made, newest first.
+// place inserts a file among those of a tablet that is being made, newest first. Its ages may overlap those of a file that
+// can hold no key equal to one of its own: a compaction passes such files over.
 func (t *Tablet) place(f *FileRef) string {
+	for i := range t.Files {
+		other := &t.Files[i]
+		if f.Ages.Oldest <= other.Ages.Newest && other.Ages.Oldest <= f.Ages.Newest && f.meets(other) {
+			return overlap(f, other)
+		}
+	}
 	i, _ := slices.BinarySearchFunc(t.Files, f, func(a FileRef, b *FileRef) int { return -cmp.Compare(a.Ages.Newest, b.Ages.Newest) })
-	if i > 0 && t.Files[i-1].Ages.Oldest <= f.Ages.Newest {
-		return overlap(f, &t.Files[i-1])
-	}
-	if i < len(t.Files) && t.Files[i].Ages.Newest >= f.Ages.Oldest {
-		return overlap(f, &t.Files[i])
-	}
 	t.Files = slices.Insert(t.Files, i, *f)
 	return ""
+}
+
+// meets says whether two files can hold equal keys, as far as is known of them.
+func (f *FileRef) meets(other *FileRef) bool {
+	rows := f.FirstRow == nil || other.FirstRow == nil ||
+		bytes.Compare(f.FirstRow, other.LastRow) <= 0 && bytes.Compare(other.FirstRow, f.LastRow) <= 0
+	times := !f.TimestampsKnown || !other.TimestampsKnown || f.MinTimestamp <= other.MaxTimestamp && other.MinTimestamp <= f.MaxTimestamp
+	return rows && times
 }
 
 func overlap(f, other *FileRef) string {

@@ -39,6 +39,12 @@ func (g *gen) number() uint64 {
 	return g.next - 1
 }
 
+// following is the next number, without a gap.
+func (g *gen) following() uint64 {
+	g.next++
+	return g.next - 1
+}
+
 func row(n int) []byte { return fmt.Appendf(nil, "a%04d", n) }
 
 // file makes a file with rows in a tablet; nil if the tablet has no room for any.

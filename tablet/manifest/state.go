@@ -46,7 +46,7 @@ type Tablet struct {
 	Session uint64
 	// NextAge is above the ages of all files that the tablet ever had.
 	NextAge uint64
-	// Files, newest first. Their ages do not overlap.
+	// Files, newest first. The ages of two that can hold equal keys do not overlap.
 	Files []FileRef
 }
 

@@ -15,6 +15,9 @@ type Options struct {
 	NextNumber func() uint64
 	// NextLSN is the log's next sequence number, to be kept in the manifest. Default: that of the state.
 	NextLSN uint64
+	// SameRun says that this writer follows one that was given up in the same run of the store, so that files may still come
+	// whose numbers were handed out before. The first writer of a run refuses such.
+	SameRun bool
 	// RollBytes is how long a file grows before the next is begun, or twice its snapshot if that is more. Default 4 MiB.
 	RollBytes int64
 }
@@ -93,7 +96,11 @@ func NewWriter(fsys vfs.FS, s *State, o Options) (*Writer, error) {
 		w.number = stale[len(stale)-1]
 	}
 	number := o.NextNumber()
-	if w.state, err = Apply(s, Open{NextNumber: number, NextLSN: o.NextLSN}); err != nil {
+	var first Edit = Open{NextNumber: number, NextLSN: o.NextLSN}
+	if o.SameRun {
+		first = Advance{NextNumber: number, NextLSN: o.NextLSN}
+	}
+	if w.state, err = Apply(s, first); err != nil {
 		return nil, err
 	}
 	if err := w.begin(number); err != nil {
