@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"millrace/internal/vfs"
+	"millrace/tablet/rfile/bcfile"
 )
 
 // TestVerifyFindsEveryBit changes each bit of small files of ours in turn: verify finds it, names the file and a place in
@@ -25,15 +29,70 @@ func TestVerifyFindsEveryBit(t *testing.T) {
 			damaged := slices.Clone(content)
 			damaged[bit/8] ^= 1 << (bit % 8)
 			writeFile(t, "damaged.rf", damaged)
-			r := s.fails(3, "millrace rfile verify: damaged.rf: corrupt at offset ", "rfile", "verify", "damaged.rf")
-			var offset int
-			if _, err := fmt.Sscanf(r.out, "damaged.rf: DAMAGED at offset %d: ", &offset); err != nil || offset < 0 || offset >= len(content) {
-				t.Errorf("bit %d: %s", bit, r.out)
+			for _, flags := range [][]string{nil, {"--deep"}} {
+				args := append(append([]string{"rfile", "verify"}, flags...), "damaged.rf")
+				r := s.fails(3, "millrace rfile verify: damaged.rf: corrupt at offset ", args...)
+				var offset int
+				if _, err := fmt.Sscanf(r.out, "damaged.rf: DAMAGED at offset %d: ", &offset); err != nil || offset < 0 || offset >= len(content) {
+					t.Errorf("bit %d: %s", bit, r.out)
+				}
 			}
 			if t.Failed() {
 				t.Fatalf("bit %d of byte %d of %d", bit%8, bit/8, len(content))
 			}
 		}
+	}
+}
+
+// TestVerifyOrphan damages a block that the checksums list and no index names. Nobody would read it, and yet it is found.
+func TestVerifyOrphan(t *testing.T) {
+	s := newShell(t, "v8_edge.rf")
+	s.ok("rfile", "convert", "--codec", "none", "good.rf", "v8_edge.rf")
+	f, err := vfs.OpenPath("good.rf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := bcfile.Open(f, bcfile.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, _ := r.Meta("RFile.index")
+	var out bytes.Buffer
+	w, err := bcfile.NewWriter(&out, bcfile.WriterOptions{Codec: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := readFile(t, "good.rf")
+	for i := range r.Sums().Len() { // everything stays where it is
+		if sum := r.Sums().At(i); sum.Offset < index.Region.Offset {
+			if _, err := w.WriteStored(content[sum.Offset:sum.Offset+sum.Stored], sum.Stored); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	orphan, err := w.WriteBlock([]byte("nobody knows of me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.ReadMeta(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteMeta(index.Name, raw); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "orphan.rf", out.Bytes())
+	for _, flag := range []string{"--deep", "--hash"} {
+		s.ok("rfile", "verify", flag, "orphan.rf")
+	}
+	out.Bytes()[orphan.Offset+3] ^= 1
+	writeFile(t, "orphan.rf", out.Bytes())
+	for _, flag := range []string{"--deep", "--hash", "--deep=false"} {
+		s.fails(3, fmt.Sprintf("orphan.rf: corrupt at offset %d: block of", orphan.Offset), "rfile", "verify", flag, "orphan.rf")
 	}
 }
 

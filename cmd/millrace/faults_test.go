@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"millrace/internal/vfs"
 )
@@ -18,6 +21,7 @@ var outputCommands = [][]string{
 	{"rfile", "create", "--input", "in.ndjson", "--groups", "g=fam", "out.rf"},
 	{"rfile", "convert", "--codec", "none", "--block-size", "1000", "out.rf", "in.rf"},
 	{"rfile", "compact", "--codec", "none", "--block-size", "1000", "out.rf", "in.rf", "in.rf"},
+	{"rfile", "convert", "--codec", "lz4", "--block-size", "1000", "out.rf", "in.rf"}, // compresses behind, as none does not
 }
 
 func newOutputShell(t *testing.T) *shell {
@@ -78,6 +82,7 @@ func (s *shell) faultAt(command []string, rule vfs.Rule, names []string) {
 
 // TestInterrupt ends commands at many of their calls on files: code 130, one line, and nothing is left behind.
 func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	for _, command := range outputCommands {
 		t.Run(command[1], func(t *testing.T) {
 			s := newOutputShell(t)
@@ -119,13 +124,17 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// cancelAfter counts reads of inputs and writes of outputs, and cancels a context at one of them.
+// cancelAfter counts reads of inputs and writes of outputs, and cancels a context at one of them. Commands make some of
+// them on goroutines of their own.
 type cancelAfter struct {
+	mu        sync.Mutex
 	calls, at int
 	cancel    func()
 }
 
 func (c *cancelAfter) hit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.calls++; c.calls == c.at {
 		c.cancel()
 	}
@@ -180,10 +189,12 @@ func (f cancelFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TestInterruptReaders does the same for commands that only read.
 func TestInterruptReaders(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	s := newShell(t, "v8_multilevel.rf", "v8_lgs_sample.rf")
 	for _, command := range [][]string{
 		{"rfile", "info", "v8_multilevel.rf"},
 		{"rfile", "verify", "--deep", "v8_multilevel.rf"},
+		{"rfile", "verify", "--hash", "v8_lgs_sample.rf"},
 		{"rfile", "verify", "v8_lgs_sample.rf", "v8_multilevel.rf"},
 		{"rfile", "cat", "v8_lgs_sample.rf"},
 		{"rfile", "diff", "v8_multilevel.rf", "v8_lgs_sample.rf"},

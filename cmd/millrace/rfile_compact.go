@@ -38,9 +38,9 @@ tables. Without class, the name is that of the class. Classes:
 
 Without flags, codec and locality groups are those of the last file, the newest, and samples and Bloom filter are made
 anew by the configuration that it has them by. What of any file is not carried over, the output says.`,
-		memory: `of each input the index root, the checksums (16 bytes a block), and of each group one data block, one index block
-a level and a batch of keys; of OUT one block and at most 10 MiB of index, with a sampler 10 MB, with a Bloom filter
-its bits. Iterators come on top.`,
+		memory: `of each input the index root, the checksums (16 bytes a block), and of each group three data blocks, one index
+block a level twice and a batch of keys; of OUT three blocks, as they are and compressed, and at most 10 MiB of index,
+with a sampler 10 MB, with a Bloom filter its bits. Iterators come on top.`,
 		exits: []int{3, 6},
 		examples: `
 $ millrace rfile compact out.rf v8_bloom.rf v8_multilevel.rf

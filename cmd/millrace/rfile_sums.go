@@ -32,8 +32,9 @@ of each block and of all bytes outside blocks. "verify" finds it there, and then
 
 The file is decoded first, as by "verify --deep", so that no damage that shows is taken for the file. A file that this
 program wrote carries its checksums itself and is refused.`,
-		memory: `40 bytes a block, the index root, and of each group one data block, one index block a level and a batch of keys.`,
-		exits:  []int{3, 6},
+		memory: `40 bytes a block, the index root, one index block a level, and for each processor, at most 16, a data block and
+256 KiB or the largest block as it is stored.`,
+		exits: []int{3, 6},
 		examples: `
 $ millrace rfile sums v8_edge.rf
 v8_edge.sums: checksums of 14 blocks of v8_edge.rf, 276 bytes
