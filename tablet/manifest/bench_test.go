@@ -31,10 +31,12 @@ func bigFile(t *Tablet, number, age uint64) *FileRef {
 		Ages: tablet.AgeRange{Oldest: age, Newest: age}, ID: [16]byte{1}, CRC: 1}}
 }
 
-// flushOf is the next flush of some tablet.
+// flushOf is the next flush of some tablet, which takes its newest file along, so that there are not more and more.
 func flushOf(s *State, i int, number uint64) Edit {
 	t := s.tablets.chunks[i%len(s.tablets.chunks)][0]
-	return Install{Tablet: t.Number, Session: t.Session + 1, Time: t.Time, Add: bigFile(t, number, t.NextAge)}
+	f := bigFile(t, number, t.NextAge)
+	f.Ages.Oldest = t.Files[0].Ages.Oldest
+	return Install{Tablet: t.Number, Session: t.Session + 1, Time: t.Time, Remove: []uint64{t.Files[0].Number}, Add: f}
 }
 
 // BenchmarkRecord records edits in a store of 10,000 tablets with 40,000 files, on a file system without delay.
