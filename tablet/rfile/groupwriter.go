@@ -235,7 +235,8 @@ func (g *groupWriter) noteRows() {
 		return
 	}
 	m := g.meta
-	first, last := g.g.FirstKey.Row(), bytes.Clone(g.prev.Row())
+	// Never nil, which would be no row at all: the empty row is one.
+	first, last := append([]byte{}, g.g.FirstKey.Row()...), append([]byte{}, g.prev.Row()...)
 	if m.FirstRow == nil || bytes.Compare(first, m.FirstRow) < 0 {
 		m.FirstRow = first
 	}
