@@ -40,7 +40,9 @@ func (l *Log) Obsolete() (numbers []uint64) {
 	return numbers
 }
 
-func (s *segment) keptFor(current *segment) bool { return s == current || s.loose || len(s.sessions) > 0 }
+func (s *segment) keptFor(current *segment) bool {
+	return s == current || s.loose || len(s.sessions) > 0
+}
 
 // Trim removes the obsolete segments and returns their numbers. On an error some may be gone; the next call goes on.
 func (l *Log) Trim() (removed []uint64, err error) {
