@@ -209,3 +209,34 @@ func TestSharedFile(t *testing.T) {
 	gone(Swap{Tablet: 11, Remove: []uint64{21}})
 	gone(DropTable{Table: "t"}, 21, 22)
 }
+
+// TestAgesOfStrangersMayOverlap lets a compaction pass over a file that holds no key of its inputs.
+func TestAgesOfStrangersMayOverlap(t *testing.T) {
+	f := func(why string, change func(oldest, middle, newest *FileRef)) {
+		t.Helper()
+		files := [3]*FileRef{}
+		for i := range files {
+			files[i] = aFile(uint64(20+i), uint64(1+i))
+			files[i].FirstRow, files[i].LastRow = []byte("a"), []byte("b")
+		}
+		change(files[0], files[1], files[2])
+		tab := &Tablet{}
+		for _, at := range []int{1, 0} { // what the compaction leaves: the middle one, then its output with the others' ages
+			add := files[at]
+			if at == 0 {
+				add.Ages = tablet.AgeRange{Oldest: 1, Newest: 3}
+				add.LastRow = files[2].LastRow
+			}
+			if got := tab.place(add); at == 0 && got != why {
+				t.Errorf("refused with %q, want %q", got, why)
+			}
+		}
+	}
+	f("ages 1 to 3 overlap those of file 21, 2 to 2", func(_, _, _ *FileRef) {})
+	f("", func(_, middle, _ *FileRef) { middle.FirstRow, middle.LastRow = []byte("c"), []byte("d") })
+	f("", func(oldest, middle, _ *FileRef) {
+		oldest.TimestampsKnown, oldest.MinTimestamp, oldest.MaxTimestamp = true, 1, 2
+		middle.TimestampsKnown, middle.MinTimestamp, middle.MaxTimestamp = true, 3, 4
+	})
+	f("ages 1 to 3 overlap those of file 21, 2 to 2", func(_, middle, _ *FileRef) { middle.FirstRow, middle.LastRow = nil, nil })
+}
