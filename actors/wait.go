@@ -24,7 +24,8 @@ func (rt *Runtime) settle(ctx context.Context, on string, message any, w waitabl
 	if rt.sched == nil {
 		return ctx
 	}
-	if err := rt.sched.Wait(ctx, Waiting{On: on, For: message}, w.ready); err != nil {
+	err := rt.sched.Wait(ctx, Waiting{On: on, For: message}, w.ready)
+	if err != nil && !w.ready() { // what came with the last step counts, or the caller's select would draw lots
 		ended, end := context.WithCancelCause(context.Background())
 		end(err)
 		return ended
@@ -46,12 +47,12 @@ func (c *cell) ready() bool {
 // still holds the runtime gets dead letters. The system may be used again under the same name. It is for simulators, which
 // alone can be sure that no actor is running.
 func (rt *Runtime) Abandon() {
-	if rt.closed.Swap(true) {
-		return
+	open := !rt.closed.Swap(true)
+	if open {
+		rt.system.EventStream.Unsubscribe(rt.sub) // first: nobody is answered any more
+		rt.stopWork()
+		rt.timers.close()
 	}
-	rt.system.EventStream.Unsubscribe(rt.sub) // first: nobody is answered any more
-	rt.stopWork()
-	rt.timers.close()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for id := range rt.alive {
@@ -60,7 +61,7 @@ func (rt *Runtime) Abandon() {
 	for in := range rt.open {
 		rt.system.ProcessRegistry.Remove(in.pid)
 	}
-	if rt.owned {
+	if open && rt.owned {
 		rt.system.Shutdown()
 	}
 }
