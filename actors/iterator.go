@@ -20,7 +20,8 @@ type IteratorOptions struct {
 }
 
 // Iterator reads a table entry by entry and can be sought anywhere, any number of times: forwards, backwards, after the
-// end, across tablets. It reads published views on the goroutine of its caller and sends no message. As long as it stays
+// end, across tablets. It reads published views on the goroutine of its caller; only where a tablet is just being
+// split or replaced does it wait for the outcome. As long as it stays
 // in one tablet it reads that as it was when it came to it; it sees what was acknowledged before.
 //
 // It belongs to one goroutine, and must be closed before the store is.
@@ -96,7 +97,7 @@ func (it *Iterator) goOn(ctx context.Context) error {
 				return nil
 			}
 		}
-		part, ok, err := it.tour.next()
+		part, ok, err := it.tour.next(ctx)
 		if err != nil || !ok {
 			return err
 		}

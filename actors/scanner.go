@@ -146,7 +146,7 @@ func (sc *Scanner) Next() bool {
 
 // take takes a view of the next tablet, if there is one.
 func (sc *Scanner) take() error {
-	part, ok, err := sc.tour.next()
+	part, ok, err := sc.tour.next(sc.ctx)
 	if ok {
 		sc.views = append(sc.views, part)
 	}

@@ -1,7 +1,7 @@
 package actors
 
 import (
-	"fmt"
+	"context"
 
 	"millrace/actors/protocol"
 	"millrace/tablet"
@@ -26,30 +26,29 @@ type tabletPart struct {
 // begin starts at the range's first tablet.
 func (t *tour) begin(r tablet.Range) { t.rest, t.more = r, !r.Empty() }
 
-// next takes a view of the next tablet; ok is false at the end. The caller releases the view.
-func (t *tour) next() (part tabletPart, ok bool, err error) {
-	for t.more {
-		table, err := t.store.table(t.table)
-		if err != nil {
-			return tabletPart{}, false, err
-		}
+// next takes a view of the next tablet; ok is false at the end. The caller releases the view. Only while a tablet is being
+// split or replaced does it wait, and send a message.
+func (t *tour) next(ctx context.Context) (part tabletPart, ok bool, err error) {
+	if !t.more {
+		return part, false, nil
+	}
+	table, err := t.store.table(t.table)
+	for err == nil {
 		lo, hi := table.extents.Overlapping(t.rest)
 		if lo >= hi {
 			t.more = false
-			break
+			return part, false, nil
 		}
 		ref := &table.tablets[lo]
-		view, err := ref.View()
-		if err == nil {
-			part := tabletPart{view: view, extent: ref.Extent, rng: t.rest.Clip(ref.Extent.DataRange())}
+		view, viewErr := ref.View()
+		if viewErr == nil {
+			part = tabletPart{view: view, extent: ref.Extent, rng: t.rest.Clip(ref.Extent.DataRange())}
 			t.pass(ref.Extent)
 			return part, true, nil
 		}
-		if again, e := t.store.table(t.table); e == nil && again == table { // it was not replaced: it has ended
-			return tabletPart{}, false, fmt.Errorf("scan %v: %w", ref.Extent, err)
-		}
+		table, err = t.store.newer(ctx, table)
 	}
-	return tabletPart{}, false, nil
+	return part, false, err
 }
 
 // pass leaves a tablet behind.
