@@ -25,7 +25,7 @@ type earlier struct {
 	number uint64
 	// synced is how many of its bytes were on stable storage; all, if it was sealed.
 	synced int64
-	// end, unless 0, is where it ends, whatever bytes follow.
+	// end, unless 0, is where it ends, whatever bytes follow: where a replay found its torn tail.
 	end int64
 	// needed are the tablets with entries that were in no file yet and are on stable storage here, and the highest session
 	// of each; by tablet.

@@ -119,7 +119,7 @@ func (l *Log) seal() error {
 		l.abandon()
 		return fmt.Errorf("seal log segment: %w", err)
 	}
-	s.synced, s.end = s.w.Size(), s.w.Size()
+	s.synced = s.w.Size()
 	l.firm(l.written)
 	l.current = nil
 	s.leave()
@@ -165,8 +165,12 @@ func (l *Log) adopt(r *Report) {
 		for _, t := range from.Needed {
 			sessions[t.Tablet] = t.Session
 		}
-		l.segments = append(l.segments, &segment{sessions: sessions, used: true, loose: len(r.tail) > 0,
-			earlier: earlier{number: from.Number, synced: from.Synced, end: from.End}})
+		s := &segment{sessions: sessions, used: true, loose: len(r.tail) > 0,
+			earlier: earlier{number: from.Number, synced: from.Synced}}
+		if !from.Sealed {
+			s.end = from.End
+		}
+		l.segments = append(l.segments, s)
 	}
 	for _, v := range r.Voids {
 		l.voids = append(l.voids, voided{Void: v})
