@@ -210,33 +210,51 @@ func TestSharedFile(t *testing.T) {
 	gone(DropTable{Table: "t"}, 21, 22)
 }
 
-// TestAgesOfStrangersMayOverlap lets a compaction pass over a file that holds no key of its inputs.
+// TestAgesOfStrangersMayOverlap lets a compaction pass over a file that holds no key of its inputs, though its rows may lie
+// between theirs; after that the three ages are still told apart.
 func TestAgesOfStrangersMayOverlap(t *testing.T) {
 	f := func(why string, change func(oldest, middle, newest *FileRef)) {
 		t.Helper()
-		files := [3]*FileRef{}
-		for i := range files {
-			files[i] = aFile(uint64(20+i), uint64(1+i))
-			files[i].FirstRow, files[i].LastRow = []byte("a"), []byte("b")
+		files := []*FileRef{aFile(20, 1), aFile(21, 2), aFile(22, 3)}
+		for _, f := range files {
+			f.FirstRow, f.LastRow = []byte("a"), []byte("b")
 		}
 		change(files[0], files[1], files[2])
-		tab := &Tablet{}
-		for _, at := range []int{1, 0} { // what the compaction leaves: the middle one, then its output with the others' ages
-			add := files[at]
-			if at == 0 {
-				add.Ages = tablet.AgeRange{Oldest: 1, Newest: 3}
-				add.LastRow = files[2].LastRow
-			}
-			if got := tab.place(add); at == 0 && got != why {
-				t.Errorf("refused with %q, want %q", got, why)
-			}
+		s := mustApply(t, Empty(), CreateTable{Table: "t", ID: 10, Tablets: []uint64{11}})
+		for i, f := range files {
+			s = mustApply(t, s, Install{Tablet: 11, Session: uint64(i + 1), Add: f})
 		}
+		output := aFile(30, 1).with(func(f *FileRef) { f.FirstRow, f.LastRow, f.Ages.Newest = []byte("a"), []byte("z"), 3 })
+		after, err := Apply(s, Swap{Tablet: 11, Remove: []uint64{20, 22}, Add: output})
+		if why != "" {
+			if err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%v, want %q", err, why)
+			}
+			return
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if files := after.Tablet(11).Files; files[0].Number != 30 || files[1].Number != 21 {
+			t.Errorf("newest first they are %v", files)
+		}
+		if got, err := load(payloads(after)); err != nil || got.String() != after.String() {
+			t.Errorf("loaded it is %v, %v", got, err)
+		}
+		mustApply(t, after, Swap{Tablet: 11, Remove: []uint64{30, 21}, Add: output.with(func(f *FileRef) { f.Number, f.Name = 31, FileName("F", 31) })})
 	}
-	f("ages 1 to 3 overlap those of file 21, 2 to 2", func(_, _, _ *FileRef) {})
+	over := "ages 1 to 3 overlap those of file 21, 2 to 2, and it may hold keys of file 20"
+	f(over, func(_, _, _ *FileRef) {})
 	f("", func(_, middle, _ *FileRef) { middle.FirstRow, middle.LastRow = []byte("c"), []byte("d") })
-	f("", func(oldest, middle, _ *FileRef) {
+	f("", func(_, middle, newest *FileRef) {
+		middle.FirstRow, middle.LastRow = []byte("m"), []byte("n")
+		newest.FirstRow, newest.LastRow = []byte("y"), []byte("z") // so that the output's rows lie around the other's
+	})
+	f("", func(oldest, middle, newest *FileRef) {
 		oldest.TimestampsKnown, oldest.MinTimestamp, oldest.MaxTimestamp = true, 1, 2
 		middle.TimestampsKnown, middle.MinTimestamp, middle.MaxTimestamp = true, 3, 4
+		newest.TimestampsKnown, newest.MinTimestamp, newest.MaxTimestamp = true, 5, 6
 	})
-	f("ages 1 to 3 overlap those of file 21, 2 to 2", func(_, middle, _ *FileRef) { middle.FirstRow, middle.LastRow = nil, nil })
+	f(over, func(_, middle, _ *FileRef) { middle.FirstRow, middle.LastRow = nil, nil })
 }

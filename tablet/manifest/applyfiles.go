@@ -28,17 +28,23 @@ func (e Install) apply(d *draft) error {
 	case e.Time < t.Time:
 		return r.because("time goes back from %d to %d", t.Time, e.Time)
 	}
-	files, removed, err := d.without(r, t, e.Remove)
+	gone, stay, err := d.divide(r, t, e.Remove)
 	if err != nil {
 		return err
 	}
 	after := *t
-	after.Files, after.Session, after.Time = files, e.Session, e.Time
+	after.Files, after.Session, after.Time = stay, e.Session, e.Time
 	if e.Add != nil {
-		ages := e.Add.Ages
-		if len(e.Remove) > 0 && ages.Oldest < removed.Oldest || len(e.Remove) == 0 && ages.Oldest < t.NextAge || ages.Newest < t.NextAge {
+		ages, least := e.Add.Ages, t.NextAge
+		if len(gone) > 0 {
+			least = agesOf(gone).Oldest
+		}
+		if ages.Oldest < least || ages.Newest < t.NextAge {
 			return r.ofFile(e.Add).because("ages %d to %d are not those of the files merged and of a memtable, %d or more",
 				ages.Oldest, ages.Newest, t.NextAge)
+		}
+		if why := passesOver(e.Add, gone, stay); why != "" {
+			return r.ofFile(e.Add).because("%s", why)
 		}
 		if err := d.add(r, &after, e.Add, within); err != nil {
 			return err
@@ -56,16 +62,19 @@ func (e Swap) apply(d *draft) error {
 	if len(e.Remove) == 0 {
 		return r.because("no files are removed")
 	}
-	files, removed, err := d.without(r, t, e.Remove)
+	gone, stay, err := d.divide(r, t, e.Remove)
 	if err != nil {
 		return err
 	}
 	after := *t
-	after.Files = files
+	after.Files = stay
 	if e.Add != nil {
-		if ages := e.Add.Ages; ages.Oldest < removed.Oldest || ages.Newest > removed.Newest {
+		if ages, most := e.Add.Ages, agesOf(gone); ages.Oldest < most.Oldest || ages.Newest > most.Newest {
 			return r.ofFile(e.Add).because("ages %d to %d are not within %d to %d, those of the files removed",
-				ages.Oldest, ages.Newest, removed.Oldest, removed.Newest)
+				ages.Oldest, ages.Newest, most.Oldest, most.Newest)
+		}
+		if why := passesOver(e.Add, gone, stay); why != "" {
+			return r.ofFile(e.Add).because("%s", why)
 		}
 		if err := d.add(r, &after, e.Add, within); err != nil {
 			return err
@@ -86,7 +95,11 @@ func (e Import) apply(d *draft) error {
 	after := *t
 	after.Files = slices.Clone(t.Files)
 	for i := range e.Add {
-		if err := d.add(r, &after, &e.Add[i], meets); err != nil {
+		f := &e.Add[i]
+		if j := slices.IndexFunc(after.Files, func(o FileRef) bool { return meetAges(f.Ages, o.Ages) }); j >= 0 && checkFile(f) == "" && d.Named(f.Number) == nil {
+			return r.ofFile(f).because("%s", overlap(f, &after.Files[j]))
+		}
+		if err := d.add(r, &after, f, meets); err != nil {
 			return err
 		}
 	}
@@ -94,24 +107,28 @@ func (e Import) apply(d *draft) error {
 	return nil
 }
 
-// without returns a copy of a tablet's files but for some, which lose a claim, and what their ages span.
-func (d *draft) without(r refusal, t *Tablet, remove []uint64) ([]FileRef, tablet.AgeRange, error) {
-	files := slices.Clone(t.Files)
-	var ages tablet.AgeRange
+// divide parts a tablet's files into those that go, which lose a claim, and those that stay.
+func (d *draft) divide(r refusal, t *Tablet, remove []uint64) (gone, stay []FileRef, err error) {
+	stay = slices.Clone(t.Files)
 	for _, n := range remove {
-		i := slices.IndexFunc(files, func(f FileRef) bool { return f.Number == n })
+		i := slices.IndexFunc(stay, func(f FileRef) bool { return f.Number == n })
 		if i < 0 {
-			return nil, ages, r.ofNumber(n).because("file %d is not the tablet's, or is removed twice", n)
+			return nil, nil, r.ofNumber(n).because("file %d is not the tablet's, or is removed twice", n)
 		}
-		if a := files[i].Ages; ages.Oldest == 0 {
-			ages = a
-		} else {
-			ages.Oldest, ages.Newest = min(ages.Oldest, a.Oldest), max(ages.Newest, a.Newest)
-		}
-		files = slices.Delete(files, i, i+1)
+		gone = append(gone, stay[i])
+		stay = slices.Delete(stay, i, i+1)
 		d.release(n)
 	}
-	return files, ages, nil
+	return gone, stay, nil
+}
+
+// agesOf is what the ages of files span.
+func agesOf(files []FileRef) tablet.AgeRange {
+	ages := files[0].Ages
+	for _, f := range files[1:] {
+		ages.Oldest, ages.Newest = min(ages.Oldest, f.Ages.Oldest), max(ages.Newest, f.Ages.Newest)
+	}
+	return ages
 }
 
 // rowRule says how a new file's rows must lie to the tablet's.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"millrace/tablet"
 )
 
 // checkFile says what is wrong with a claim in itself.
@@ -49,19 +51,39 @@ func checkRows(t *Tablet, f *FileRef, rule rowRule) string {
 	return fmt.Sprintf("rows %q to %q are not those of %v", f.FirstRow, f.LastRow, t.Extent)
 }
 
-// place inserts a file among those of a tablet that is being made, newest first. Its ages may overlap those of a file that
-// can hold no key equal to one of its own: a compaction passes such files over.
+// place inserts a file among those of a tablet that is being made, newest first. Ages of files may overlap, since a
+// compaction passes over files that hold no key of its inputs (see passesOver); but each age at an end of a run is that of
+// one memtable or imported file, whose entries are in one file alone.
 func (t *Tablet) place(f *FileRef) string {
 	for i := range t.Files {
-		other := &t.Files[i]
-		if f.Ages.Oldest <= other.Ages.Newest && other.Ages.Oldest <= f.Ages.Newest && f.meets(other) {
-			return overlap(f, other)
+		if a, other := f.Ages, t.Files[i].Ages; a.Oldest == other.Oldest || a.Oldest == other.Newest || a.Newest == other.Oldest || a.Newest == other.Newest {
+			return overlap(f, &t.Files[i])
 		}
 	}
 	i, _ := slices.BinarySearchFunc(t.Files, f, func(a FileRef, b *FileRef) int { return -cmp.Compare(a.Ages.Newest, b.Ages.Newest) })
 	t.Files = slices.Insert(t.Files, i, *f)
 	return ""
 }
+
+// passesOver says which file that stays could hold a key equal to one of a file that goes, while the ages of what comes
+// reach over its own: which of the two keys is newer would change. What is known of the file that comes does not help: the
+// rows of its inputs may lie on both sides of the other's.
+func passesOver(f *FileRef, gone, stay []FileRef) string {
+	for i := range stay {
+		s := &stay[i]
+		if !meetAges(f.Ages, s.Ages) {
+			continue
+		}
+		for j := range gone {
+			if gone[j].meets(s) {
+				return fmt.Sprintf("%s, and it may hold keys of file %d, which is to go", overlap(f, s), gone[j].Number)
+			}
+		}
+	}
+	return ""
+}
+
+func meetAges(a, b tablet.AgeRange) bool { return a.Oldest <= b.Newest && b.Oldest <= a.Newest }
 
 // meets says whether two files can hold equal keys, as far as is known of them.
 func (f *FileRef) meets(other *FileRef) bool {

@@ -138,6 +138,9 @@ func (g *gen) install(t *Tablet) Edit {
 	if len(t.Files) > 0 && g.rng.IntN(4) == 0 { // a merging one takes the newest along
 		e.Remove = []uint64{t.Files[0].Number}
 		ages.Oldest = t.Files[0].Ages.Oldest
+		if !mayReplace(t, e.Remove, ages) {
+			return nil
+		}
 	}
 	if g.rng.IntN(6) > 0 {
 		e.Add = g.file(t, ages)
@@ -145,7 +148,7 @@ func (g *gen) install(t *Tablet) Edit {
 	return e
 }
 
-// swap compacts neighbours.
+// swap compacts some files, and passes over others if those share no key with them.
 func (g *gen) swap(t *Tablet) Edit {
 	if len(t.Files) == 0 {
 		return nil
@@ -153,13 +156,43 @@ func (g *gen) swap(t *Tablet) Edit {
 	from := g.rng.IntN(len(t.Files))
 	to := from + 1 + g.rng.IntN(len(t.Files)-from)
 	e := Swap{Tablet: t.Number}
-	for _, f := range t.Files[from:to] {
-		e.Remove = append(e.Remove, f.Number)
+	ages := tablet.AgeRange{Oldest: maxNumber}
+	for i, f := range t.Files[from:to] {
+		if i == 0 || g.rng.IntN(4) > 0 {
+			e.Remove = append(e.Remove, f.Number)
+			ages.Oldest, ages.Newest = min(ages.Oldest, f.Ages.Oldest), max(ages.Newest, f.Ages.Newest)
+		}
+	}
+	if !mayReplace(t, e.Remove, ages) {
+		return nil
 	}
 	if g.rng.IntN(6) > 0 {
-		e.Add = g.file(t, tablet.AgeRange{Oldest: t.Files[to-1].Ages.Oldest, Newest: t.Files[from].Ages.Newest})
+		e.Add = g.file(t, ages)
 	}
 	return e
+}
+
+// mayReplace says whether a file of some ages may take the place of others: no file that stays and whose ages meet them may
+// hold a key of one that goes.
+func mayReplace(t *Tablet, remove []uint64, ages tablet.AgeRange) bool {
+	for _, f := range t.Files {
+		if slices.Contains(remove, f.Number) || f.Ages.Newest < ages.Oldest || f.Ages.Oldest > ages.Newest {
+			continue
+		}
+		for _, n := range remove {
+			if mayShareKeys(&f, t.File(n)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayShareKeys says whether two files' rows and timestamps, as far as they are known, both meet.
+func mayShareKeys(a, b *FileRef) bool {
+	apart := a.FirstRow != nil && b.FirstRow != nil && (string(a.LastRow) < string(b.FirstRow) || string(b.LastRow) < string(a.FirstRow)) ||
+		a.TimestampsKnown && b.TimestampsKnown && (a.MaxTimestamp < b.MinTimestamp || b.MaxTimestamp < a.MinTimestamp)
+	return !apart
 }
 
 func (g *gen) importFiles(t *Tablet) Edit {

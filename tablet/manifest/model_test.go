@@ -95,7 +95,7 @@ func (m *model) exchange(t *Tablet, remove []uint64, add *FileRef) {
 	if add != nil {
 		m.spend(add.Number)
 		t.Files = append(t.Files, *add)
-		slices.SortFunc(t.Files, func(a, b FileRef) int { return -cmp.Compare(a.Ages.Oldest, b.Ages.Oldest) })
+		slices.SortFunc(t.Files, func(a, b FileRef) int { return -cmp.Compare(a.Ages.Newest, b.Ages.Newest) })
 		t.NextAge = max(t.NextAge, add.Ages.Newest+1)
 	}
 }
