@@ -156,9 +156,24 @@ func (m *Model) touched(p *Pending) map[string]bool {
 		for row := range m.rows {
 			rows[row] = rows[row] || u.touches(row)
 		}
+		for _, o := range m.open { // what is on its way may have come before
+			for _, other := range o.units {
+				if row := other.row(); !other.compact && u.touches(row) {
+					rows[row] = true
+				}
+			}
+		}
 	}
 	maps.DeleteFunc(rows, func(_ string, touched bool) bool { return !touched })
 	return rows
+}
+
+// row is the one that a mutation's unit is about.
+func (u *unit) row() string {
+	if u.mutation == nil {
+		return ""
+	}
+	return string(u.mutation.Row())
 }
 
 func (u *unit) touches(row string) bool {
@@ -166,7 +181,7 @@ func (u *unit) touches(row string) bool {
 		key := tablet.RowKey([]byte(row))
 		return u.rows.Contains(&key)
 	}
-	return string(u.mutation.Row()) == row
+	return u.row() == row
 }
 
 // closure are the states that a row may have come to by now, with what is in flight done or not.

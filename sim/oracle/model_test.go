@@ -105,6 +105,13 @@ func TestModelAtOnce(t *testing.T) {
 		m.Ack(one)
 		m.Ack(m.Begin(tablet.DurabilitySync, put("a", "x", "2")))
 	}, "a/x=2", "not a/x=1")
+	// A compaction may have found what was on its way when it ended, on a row that nobody knew of.
+	agree(t, func(m *Model) {
+		one := m.Begin(tablet.DurabilitySync, del("a", "x", 9))
+		m.Ack(m.BeginCompact(tablet.Range{}))
+		m.Ack(one)
+		m.Ack(m.Begin(tablet.DurabilitySync, put("a", "x", "1", 5)))
+	}, "", "a/x=1@5")
 	// One that has not come back yet may be seen or not.
 	agree(t, func(m *Model) { m.Begin(tablet.DurabilitySync, put("a", "x", "1")) }, "a/x=1", "")
 }
