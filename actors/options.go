@@ -61,7 +61,7 @@ func WithMemoryLimit(bytes int64) Option { return func(o *storeOptions) { o.memo
 // WithProfile chooses the release whose rules of compaction are followed. Default 2.1.
 func WithProfile(p plan.Profile) Option { return func(o *storeOptions) { o.profile = p } }
 
-// WithMergeMode chooses how compactions merge that nobody asked for. All modes give the same output. Default iter.New.
+// WithMergeMode chooses how compactions merge that nobody asked for. All modes give the same output. Default iter.Tree.
 func WithMergeMode(m iter.Mode) Option { return func(o *storeOptions) { o.mode = m } }
 
 // OnFailure is told once, on a goroutine of the store's, when the store has failed as a whole: its root actor has

@@ -33,7 +33,7 @@ const lockName = "LOCK"
 // Open starts a store on a directory, which is made if it is not there. What an earlier run left is there again: all that
 // its durability promised, whether it was closed or not. The context bounds the opening alone.
 func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
-	o := storeOptions{mode: iter.New}
+	o := storeOptions{mode: iter.Tree}
 	for _, set := range options {
 		set(&o)
 	}

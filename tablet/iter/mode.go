@@ -12,19 +12,19 @@ import (
 type Mode uint8
 
 const (
-	// New keeps the current source outside the heap, and stays with it while its key comes before the heap's smallest:
-	// one comparison an entry. It is what ACCUMULO-2827 made of Old.
-	New Mode = iota
-	// Old takes the current source out of the heap and puts it back for every entry. It is what Accumulo did before
-	// ACCUMULO-2827, kept to be measured against.
-	Old
-	// Swap is New whose heap takes the source that was current in place of the one that becomes it, in one pass.
-	Swap
-	// Tree is a tree of losers over codes, which looks at keys only where codes are equal, and at no entry of a run but the
-	// first.
-	Tree
+	// Tree is a tree of losers over codes, which looks at keys only where codes are equal, and leaves the tree alone while
+	// one source supplies the next entries.
+	Tree Mode = iota
 	// TreeEntry is Tree with one entry a run, to measure what runs are worth.
 	TreeEntry
+	// New keeps the current source outside the heap, and stays with it while its key comes before the heap's smallest:
+	// one comparison an entry. It is what ACCUMULO-2827 made of Old, kept to be measured against, as is Old.
+	New
+	// Swap is New whose heap takes the source that was current in place of the one that becomes it, in one pass.
+	Swap
+	// Old takes the current source out of the heap and puts it back for every entry. It is what Accumulo did before
+	// ACCUMULO-2827.
+	Old
 
 	modes
 )
