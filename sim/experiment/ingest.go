@@ -24,7 +24,7 @@ type IngestOptions struct {
 	Tablets int
 	// Pairs is how many times the full compaction is timed with each merge. Default 5.
 	Pairs int
-	// Variants are the merges compared. Default all.
+	// Variants are the merges compared. Default iter.Old and iter.New, as in the ticket.
 	Variants []iter.Mode
 	// Seed decides every random choice of the data.
 	Seed uint64

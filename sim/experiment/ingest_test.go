@@ -180,7 +180,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestMergeCost drains files that are there with both merges, and counts every entry.
+// TestMergeCost drains files that are there with each merge, and counts every entry.
 func TestMergeCost(t *testing.T) {
 	fs := vfs.Mem()
 	r, err := startIngest(context.Background(), fs, small.withDefaults(), func(Phase) {})
@@ -191,7 +191,7 @@ func TestMergeCost(t *testing.T) {
 	if err := r.write(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range []iter.Mode{iter.Old, iter.New} {
+	for _, mode := range iter.Modes() {
 		cost, err := measureMerge(context.Background(), fs, r.files[0], mode)
 		if err != nil {
 			t.Fatal(err)
