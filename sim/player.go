@@ -47,6 +47,9 @@ type Player struct {
 
 	options PlayOptions
 	all     visibility.Authorizations
+	// Where the tables are cut, and the one that is being made.
+	extents  map[string][]tablet.Extent
+	creating string
 }
 
 // NewPlayer returns a player for a world whose store is not open yet.
@@ -83,20 +86,58 @@ func VersionedTable(versions int) map[string]string {
 
 // Begin opens the store and makes the tables.
 func (p *Player) Begin() error {
+	for deep := 0; ; deep++ {
+		err := p.begin()
+		if !Crashed(err) || deep == 10 {
+			return err
+		}
+		p.World.Crash(p.options.Image(Op{Kind: PowerCut, Pick: p.World.Steps()}, p.World.FS())) // by a fault
+	}
+}
+
+func (p *Player) begin() error {
 	if err := p.World.Open(); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	properties := VersionedTable(p.options.Versions)
 	maps.Copy(properties, p.options.Properties)
 	for _, table := range p.options.Tables {
-		if err := p.World.Store().CreateTable(context.Background(), table, nil, properties); err != nil {
+		if err := p.create(table, properties); err != nil {
 			return err
 		}
-		p.Models[table] = oracle.NewModel(p.options.Versions)
+	}
+	if err := p.look(); err != nil {
+		return err
 	}
 	if p.options.Setup != nil {
 		return p.options.Setup(p)
 	}
+	return nil
+}
+
+// create makes a table. With faults it may take more than one try, and an earlier one may have made it.
+func (p *Player) create(table string, properties map[string]string) error {
+	p.creating = table
+	op := Op{Kind: "create", Table: table}
+	var err error
+	if _, e := p.World.Store().Tablets(table); e != nil { // else an earlier life has made it
+		err = p.World.Store().CreateTable(context.Background(), table, nil, properties)
+	}
+	for try := 0; err != nil && try < 20 && p.tolerate(op, err); try++ {
+		if err := p.World.Sleep(time.Second); err != nil {
+			return err
+		}
+		if _, e := p.World.Store().Tablets(table); e == nil {
+			err = nil
+		} else {
+			err = p.World.Store().CreateTable(context.Background(), table, nil, properties)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p.creating = ""
+	p.Models[table] = oracle.NewModel(p.options.Versions)
 	return nil
 }
 
@@ -112,7 +153,11 @@ func (p *Player) Play(h History) error {
 			return fmt.Errorf("operation %v: %w", op, err)
 		}
 	}
-	if err := p.Check(); err != nil {
+	err := p.Check()
+	if Crashed(err) {
+		err = p.crash(Op{Pick: p.World.Steps()})
+	}
+	if err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
 	return nil
@@ -176,7 +221,7 @@ func (p *Player) do(op Op) error {
 	s, m := p.World.Store(), p.Models[op.Table]
 	switch op.Kind {
 	case Write:
-		return p.ended(op, m.Begin(p.level(op), op.Mutations...), s.Apply(ctx, op.Table, op.Mutations))
+		return p.ended(op, m.Begin(p.level(op), op.Mutations...), s.Apply(ctx, op.Table, op.Mutations, actors.WithDurability(op.Durability)))
 	case Flush:
 		pending := m.BeginFlush()
 		return p.ended(op, pending, s.Flush(ctx, op.Table))
@@ -189,7 +234,7 @@ func (p *Player) do(op Op) error {
 	case Split:
 		return p.split(ctx, op)
 	case Reopen:
-		return p.reopen()
+		return p.reopen(op)
 	case PowerCut, Killed:
 		return p.crash(op)
 	case Pause:
@@ -220,39 +265,55 @@ func (p *Player) ended(op Op, pending *oracle.Pending, err error) error {
 		return nil
 	case Crashed(err):
 		return err // in flight for ever; Recover settles it
-	case !p.options.Tolerate(op, err):
+	case !p.tolerate(op, err):
 		return err
 	}
 	if err := p.World.Sleep(5 * time.Second); err != nil {
 		return err
 	}
-	m.Unknown(pending)
+	if errors.Is(err, tablet.ErrBusy) && !errors.Is(err, actors.ErrUnknownOutcome) && len(op.Mutations) == 1 {
+		m.Refused(pending)
+	} else {
+		m.Unknown(pending)
+	}
 	return errSkipped
+}
+
+// tolerate says that an operation may fail so. A crash and a deadlock are never a way to fail.
+func (p *Player) tolerate(op Op, err error) bool {
+	return !Crashed(err) && !errors.Is(err, ErrDeadlock) && p.options.Tolerate(op, err)
 }
 
 // Check scans every table and holds it against its model. With faults a scan may fail, but not for ever.
 func (p *Player) Check() error {
+	_, err := p.check()
+	return err
+}
+
+// check returns what it has found, in the order of tables.
+func (p *Player) check() (all [][]tablet.Entry, err error) {
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
 		found, err := p.scan(table)
-		for try := 0; err != nil && try < 50 && !Crashed(err) && p.options.Tolerate(Op{Kind: Check, Table: table}, err); try++ {
+		for try := 0; err != nil && try < 50 && p.tolerate(Op{Kind: Check, Table: table}, err); try++ {
 			if err := p.World.Sleep(time.Second << min(try, 6)); err != nil {
-				return err
+				return nil, err
 			}
 			found, err = p.scan(table)
 		}
 		if err != nil {
-			return fmt.Errorf("scan of table %s: %w", table, err)
-		}
-		if err := p.Models[table].Check(oracle.Query{}, found); err != nil {
-			return fmt.Errorf("table %s: %w", table, err)
+			return nil, fmt.Errorf("scan of table %s: %w", table, err)
 		}
 		for i := range found {
 			if err := CheckValue(&found[i]); err != nil {
-				return fmt.Errorf("table %s: %w", table, err)
+				return nil, fmt.Errorf("table %s: %w", table, err)
 			}
 		}
+		if err := p.Models[table].Check(oracle.Query{}, found); err != nil {
+			return nil, fmt.Errorf("table %s: %w", table, err)
+		}
+		all = append(all, found)
 	}
-	return nil
+	return all, nil
 }
 
 func (p *Player) scan(table string) ([]tablet.Entry, error) {

@@ -2,47 +2,70 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"millrace/actors"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 )
 
-// partial compacts a run of a tablet's files that Pick chooses.
-func (p *Player) partial(ctx context.Context, op Op) error {
+// partial has nothing to do as long as a store compacts all of a tablet's files or none.
+func (p *Player) partial(context.Context, Op) error { return errSkipped }
+
+// tolerated turns an error that may happen, of an operation which changes nothing that a scan shows, into errSkipped.
+func (p *Player) tolerated(op Op, err error) error {
+	if err == nil || !p.tolerate(op, err) {
+		return err
+	}
 	return errSkipped
 }
 
 func (p *Player) split(ctx context.Context, op Op) error {
-	s, ok := any(p.World.Store()).(interface {
-		AddSplits(ctx context.Context, table string, rows [][]byte) error
-	})
-	if !ok {
-		return errSkipped
+	err := p.World.Store().AddSplits(ctx, op.Table, [][]byte{op.Row})
+	if e := p.look(); e != nil && err == nil {
+		err = e
 	}
-	err := s.AddSplits(ctx, op.Table, [][]byte{op.Row})
-	if err != nil && !Crashed(err) && p.options.Tolerate(op, err) {
-		return errSkipped
-	}
-	return err
+	return p.tolerated(op, err)
 }
 
-// canReopen says that a store finds again what an earlier one has left.
-const canReopen = false
-
-func (p *Player) reopen() error {
-	if !canReopen {
-		return errSkipped
+// look notes where the tables are cut. A crash in the middle of a split finds it either way, which makes no difference to
+// what may be there.
+func (p *Player) look() error {
+	extents := make(map[string][]tablet.Extent)
+	for table := range p.Models {
+		e, err := p.World.Store().Tablets(table)
+		if err != nil {
+			return err
+		}
+		extents[table] = e
 	}
-	if err := p.World.CloseStore(); err != nil {
+	p.extents = extents
+	return nil
+}
+
+// reopen closes the store and opens it again. With faults an opening may fail, but not for ever.
+func (p *Player) reopen(op Op) error {
+	if err := p.World.CloseStore(); err != nil && p.tolerated(op, err) != errSkipped {
 		return fmt.Errorf("close: %w", err)
 	}
-	if err := p.World.Open(); err != nil {
+	// A clean close keeps everything but what was never logged.
+	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
+		p.Models[table].Crash(tablet.DurabilityLog, p.extents[table])
+	}
+	return p.open(op)
+}
+
+func (p *Player) open(op Op) error {
+	err := p.World.Open()
+	for try := 0; err != nil && try < 20 && p.tolerated(op, err) == errSkipped; try++ {
+		err = p.World.Open()
+	}
+	if err != nil {
 		return fmt.Errorf("open: %w", err)
+	}
+	if err := p.look(); err != nil {
+		return err
 	}
 	return p.Check()
 }
@@ -50,9 +73,6 @@ func (p *Player) reopen() error {
 // crash has the engine crash as the operation says, by a power cut or, on odd picks of other operations, by its process
 // being killed, and recovers.
 func (p *Player) crash(op Op) error {
-	if !canReopen {
-		return errSkipped
-	}
 	if op.Kind != PowerCut && op.Kind != Killed {
 		op.Kind = [2]OpKind{PowerCut, Killed}[op.Pick&1]
 	}
@@ -75,42 +95,28 @@ func Image(op Op, fs vfs.FS) vfs.FS {
 }
 
 // Recover crashes the engine, if it has not crashed already, opens the store on what is left of its files and checks it:
-// killed says that only the process has ended, so that what was handed to the system is there.
+// killed says that only the process has ended, so that what was handed to the system is there. A crash during the opening
+// is followed by another one.
 func (p *Player) Recover(left vfs.FS, killed bool) error {
-	if !canReopen {
-		return errSkipped
-	}
-	kept := tablet.DurabilitySync
-	if killed {
-		kept = tablet.DurabilityFlush
-	}
-	extents, err := p.extents()
-	if err != nil {
-		return err
-	}
-	p.World.Crash(left)
-	for table, m := range p.Models {
-		m.Crash(kept, extents[table])
-	}
-	if err := p.World.Open(); err != nil {
-		return fmt.Errorf("open after a crash: %w", err)
-	}
-	return p.Check()
-}
-
-func (p *Player) extents() (map[string][]tablet.Extent, error) {
-	all := make(map[string][]tablet.Extent)
-	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
-		e, err := p.World.Store().Tablets(table)
-		if err != nil {
-			return nil, err
+	for deep := 0; ; deep++ {
+		p.World.Crash(left)
+		for _, table := range slices.Sorted(maps.Keys(p.Models)) {
+			p.Models[table].Crash(keeps(killed), p.extents[table])
 		}
-		all[table] = e
+		op := Op{Kind: Reopen}
+		err := p.open(op)
+		if !Crashed(err) || deep == 10 {
+			return err
+		}
+		op.Kind, op.Pick = PowerCut, p.World.Steps()
+		left, killed = p.options.Image(op, p.World.FS()), false
 	}
-	return all, nil
 }
 
-var (
-	_ = errors.Is
-	_ = actors.CompactOptions{}
-)
+// keeps is the least durability that survives a crash.
+func keeps(killed bool) tablet.Durability {
+	if killed {
+		return tablet.DurabilityFlush
+	}
+	return tablet.DurabilitySync
+}

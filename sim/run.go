@@ -48,7 +48,9 @@ func Run(seed uint64, o RunOptions) Result {
 		err = p.Play(o.Ops)
 	}
 	if err == nil {
-		if err = w.CloseStore(); err != nil {
+		if err = w.CloseStore(); err != nil && (Crashed(err) || p.tolerate(Op{Kind: Reopen}, err)) {
+			err = nil
+		} else if err != nil {
 			err = fmt.Errorf("close: %w", err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// troubles are faults of every kind that leaves the engine alive. Tablets are left out: see supervision.
+// troubles are faults of every kind.
 var troubles = []Fault{
 	{Kind: Panic, Actor: "flush", Chance: 0.02},
 	{Kind: Panic, Actor: "compaction", Chance: 0.02},
@@ -16,6 +16,7 @@ var troubles = []Fault{
 	{Kind: Panic, Actor: "scheduler", Chance: 0.002, Most: 2},
 	{Kind: Panic, Actor: "binner", Chance: 0.002, Most: 2},
 	{Kind: Stop, Actor: "scans", Chance: 0.0005, Most: 2},
+	{Kind: Crash, Chance: 0.001},
 	{Kind: Delay, Chance: 0.02, For: 20 * time.Millisecond},
 	{Kind: Jump, Chance: 0.001, For: time.Minute},
 	{Kind: Cancel, Chance: 0.002},
@@ -70,12 +71,12 @@ func TestSameSeedSameLog(t *testing.T) {
 	}
 	t.Log("operations:", did, "faults:", hits)
 	if n >= 20 {
-		for _, k := range []OpKind{Write, Flush, Full} {
+		for _, k := range []OpKind{Write, Flush, Full, Split, Reopen, PowerCut, Killed} {
 			if did[k] == 0 {
 				t.Errorf("no %s in any run", k)
 			}
 		}
-		for _, k := range []FaultKind{Panic, Stop, Delay, Jump, Cancel} {
+		for _, k := range []FaultKind{Panic, Stop, Delay, Jump, Cancel, Crash} {
 			if hits[k] == 0 {
 				t.Errorf("no %s in any run", k)
 			}
