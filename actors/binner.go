@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -141,12 +140,6 @@ func (a *binnerActor) onApplied(c actor.Context, m *protocol.Applied) {
 	}
 	a.settleLane(c, l)
 	a.drained()
-}
-
-// isGone says whether an error is of an actor that ended, by a panic or not, instead of one of its own.
-func isGone(err error) bool {
-	var panicked *PanicError
-	return errors.Is(err, ErrStopped) || errors.As(err, &panicked)
 }
 
 // finish ends one piece of a write.

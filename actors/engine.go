@@ -218,6 +218,9 @@ func (a *engineActor) record(c actor.Context, then func(c actor.Context, m *prot
 }
 
 func (a *engineActor) onRecorded(c actor.Context, m *protocol.Recorded) {
+	if m.Err != nil {
+		m = &protocol.Recorded{Request: m.Request, Err: passedOn("manifest", m.Err), Doubt: m.Doubt}
+	}
 	then := a.records[m.Request]
 	delete(a.records, m.Request)
 	if then != nil {

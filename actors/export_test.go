@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -120,4 +121,15 @@ func (d *Durable) Receive(c actor.Context) {
 		}
 		c.Send(m.From, &protocol.Recorded{Request: m.Request, Err: err})
 	}
+}
+
+// LeasesForTest tells of every file that somebody has.
+func (s *Store) LeasesForTest() (out []string) {
+	t := s.core.files
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for n, f := range ordered(t.files) {
+		out = append(out, fmt.Sprintf("%d: %d leases, %d holds, unnamed %v, freeing %v, open %v", n, f.leases, f.holds, f.unnamed, f.freeing, f.open))
+	}
+	return out
 }

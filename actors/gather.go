@@ -127,6 +127,11 @@ func (a *engineActor) lost(c actor.Context, et *engineTablet) {
 			a.onAnswer(c, request, nil, ErrStopped)
 		}
 	}
+	for request, s := range ordered(a.splits) {
+		if s.tablet == et {
+			a.onSplitDone(c, &protocol.SplitDone{Request: request, Err: ErrStopped})
+		}
+	}
 }
 
 // table finds a table, or refuses.

@@ -33,6 +33,9 @@ func (a *manifestActor) Receive(c actor.Context) {
 		a.onRecord(c, m)
 	case *protocol.GetState:
 		c.Send(m.From, &protocol.StateIs{Request: m.Request, State: a.writer.State()})
+	case *protocol.Doubted:
+		a.core.doubted.add(m.File)
+		a.unnameDoubted()
 	case *protocol.Heal:
 		a.healing = false
 		a.heal(c)
@@ -113,7 +116,11 @@ func (a *manifestActor) inFiles(c actor.Context, tablet, session uint64) {
 
 // unnameDoubted gives up the files of records that were in doubt, once it is certain that they count for nothing.
 func (a *manifestActor) unnameDoubted() {
-	for _, f := range a.writer.Doubted() {
+	if a.writer.InDoubt() != nil {
+		return
+	}
+	a.writer.Doubted() // tablets have told of the same
+	for _, f := range a.core.doubted.take(a.writer.State()) {
 		a.core.files.unname(f)
 	}
 }

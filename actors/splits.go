@@ -66,10 +66,11 @@ func (a *engineActor) onSplitDone(c actor.Context, m *protocol.SplitDone) {
 		return
 	}
 	delete(a.splits, m.Request)
-	err := m.Err
-	if err == nil {
+	var err error
+	if m.Err == nil {
 		err = a.putHalves(c, s.tablet, a.core.state.Load(), []uint64{m.Low, m.High})
 	} else {
+		err = passedOn("tablet", m.Err)
 		a.publish(c, s.table) // what came back as moved goes to where it came from
 	}
 	if err != nil {

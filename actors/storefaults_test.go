@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +18,11 @@ import (
 	"millrace/tablet"
 )
 
-// killer makes the actor whose name contains what it is told panic at its next message.
+// killer makes the actor whose name contains what it is told panic at its next message, or the one after so many more.
 type killer struct {
 	mu     sync.Mutex
 	target string
+	after  int
 	killed []string
 }
 
@@ -39,8 +41,15 @@ func (k *killer) received(to *actor.PID, msg any) {
 	if k.target == "" || !strings.Contains(to.Id+"/", k.target) {
 		return
 	}
-	k.killed = append(k.killed, to.Id)
+	if k.after > 0 {
+		k.after--
+		return
+	}
+	k.killed = append(k.killed, fmt.Sprintf("%s by %T", to.Id, msg))
 	k.target = ""
+	if testing.Verbose() {
+		println("killed", k.killed[0])
+	}
 	panic("killed by the test")
 }
 

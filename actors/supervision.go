@@ -1,11 +1,15 @@
 package actors
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"millrace/tablet"
 )
 
 // rule is one line of the table of supervision. A failed actor always stops; the rule says who replaces it, from
@@ -62,6 +66,22 @@ type stopFailed struct{ rt *Runtime }
 func (s *stopFailed) HandleFailure(_ *actor.ActorSystem, up actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	s.rt.log.Warn("actor is stopped after a panic", slog.String("actor", child.Id), slog.Any("err", reason))
 	up.StopChildren(child)
+}
+
+// isGone says whether an error is of an actor that ended, by a panic or not, instead of one of its own: it will be asked
+// again once it is replaced.
+func isGone(err error) bool {
+	var panicked *PanicError
+	return errors.Is(err, ErrStopped) || errors.As(err, &panicked)
+}
+
+// passedOn is the error of an actor that another one had to rely on. Whoever gets it must not take it for the end of the
+// one that it asked.
+func passedOn(what string, err error) error {
+	if isGone(err) {
+		return fmt.Errorf("%s is being replaced: %v: %w", what, err, tablet.ErrBusy)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // replacements counts the ends of one child by its rule, in the runtime's time.

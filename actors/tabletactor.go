@@ -93,7 +93,9 @@ func (a *tabletActor) Receive(c actor.Context) {
 		a.onStarted(c)
 	case *actor.Stopping:
 		a.stop(c)
-	case *actor.Stopped, *actor.Restarting:
+	case *actor.Stopped:
+		a.leaveFiles(c)
+	case *actor.Restarting:
 	default:
 		invariant.Unexpected("tablet", m)
 	}

@@ -63,7 +63,13 @@ func (a *tabletActor) onAppended(c actor.Context, m *protocol.Appended) {
 	if w.done {
 		return // answered twice: the log has ended meanwhile
 	}
-	w.done, w.err = true, m.Err
+	w.done = true
+	switch {
+	case isGone(m.Err):
+		w.err = fmt.Errorf("%w: %w", ErrUnknownOutcome, passedOn("log", m.Err))
+	case m.Err != nil:
+		w.err = passedOn("log", m.Err)
+	}
 	a.commitLogged(c)
 }
 
@@ -77,7 +83,7 @@ func (a *tabletActor) commitLogged(c actor.Context) {
 		a.commitBatch(w)
 		answer := &protocol.Applied{Batch: w.apply.Batch, Refused: w.refused}
 		if w.err != nil {
-			answer = &protocol.Applied{Batch: w.apply.Batch, Err: fmt.Errorf("log: %w", w.err)}
+			answer = &protocol.Applied{Batch: w.apply.Batch, Err: w.err}
 		}
 		c.Send(w.apply.From, answer)
 	}

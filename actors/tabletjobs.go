@@ -25,6 +25,7 @@ type tabletJob struct {
 	inputs  []tablet.FileMeta
 	request *compactRequest   // of a user's or scratch one
 	pid     *actor.PID        // once it runs
+	name    string            // of its output, once it runs
 	done    *protocol.JobDone // once it is over and its output is being recorded
 }
 
@@ -82,6 +83,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		}
 	}
 	p.name = manifest.FileName(prefix, uint64(j.id))
+	j.name = p.name
 	for _, meta := range j.inputs {
 		p.files = append(p.files, a.core.files.lease(meta))
 	}
@@ -215,10 +217,13 @@ func (a *tabletActor) onRecorded(c actor.Context, m *protocol.Recorded) {
 		return
 	}
 	if m.Err != nil {
-		if !m.Doubt {
+		switch {
+		case !m.Doubt:
 			j.done.Release()
+		case j.done.Output.Entries > 0:
+			a.core.doubted.add(j.done.Output)
 		}
-		a.failed(c, j, fmt.Errorf("manifest: %w", m.Err))
+		a.failed(c, j, passedOn("manifest", m.Err))
 		return
 	}
 	var output *tablet.FileMeta
@@ -280,6 +285,21 @@ func (a *tabletActor) onTerminated(c actor.Context, m *actor.Terminated) {
 }
 
 var errJobDied = fmt.Errorf("died of a panic")
+
+// leaveFiles gives up, when the tablet has ended, whatever its jobs have left: they have removed what they had not handed
+// over, but what was handed over may be on its way into the manifest.
+func (a *tabletActor) leaveFiles(c actor.Context) {
+	for _, j := range ordered(a.jobs) {
+		f := tablet.FileMeta{Number: uint64(j.id), Name: j.name}
+		switch {
+		case j.pid == nil:
+		case j.done == nil:
+			a.core.doubted.add(f)
+		default:
+			c.Send(a.core.manifest.get(), &protocol.Doubted{File: f})
+		}
+	}
+}
 
 // forget takes a job off the books and returns its permit or wish.
 func (a *tabletActor) forget(c actor.Context, j *tabletJob) {

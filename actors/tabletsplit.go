@@ -71,7 +71,7 @@ func half(number uint64, s hosted.State) manifest.Half {
 // onSplitRecorded ends the tablet's life, or goes on with it.
 func (a *tabletActor) onSplitRecorded(c actor.Context, m *protocol.Recorded) {
 	if m.Err != nil {
-		a.splitFailed(c, fmt.Errorf("manifest: %w", m.Err))
+		a.splitFailed(c, passedOn("manifest", m.Err))
 		return
 	}
 	a.split.over = true

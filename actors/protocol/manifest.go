@@ -3,6 +3,7 @@ package protocol
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"millrace/tablet"
 	"millrace/tablet/manifest"
 )
 
@@ -15,6 +16,7 @@ import (
 //	manifest  --Heal-->      manifest   its timer, after a write whose effect is not known
 //	engine    --GetState-->  manifest
 //	manifest  --StateIs-->   engine
+//	tablet    --Doubted-->   manifest   one that has failed, of its last output
 //	store     --Drain-->     manifest   closes the file
 
 // Record makes edits durable, all of them or none.
@@ -37,6 +39,9 @@ type Recorded struct {
 func (m *Record) Refusal(err error) (*actor.PID, any) {
 	return m.From, &Recorded{Request: m.Request, Err: err, Doubt: true}
 }
+
+// Doubted names a file of whose record its tablet will not hear any more.
+type Doubted struct{ File tablet.FileMeta }
 
 // Heal has the manifest try to get rid of a doubt.
 type Heal struct{}

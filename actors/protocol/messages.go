@@ -8,7 +8,7 @@ var Messages = []any{
 	&CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},
 	&ScanOpen{}, &ScanBatch{}, &Credit{}, &ScanEnd{}, &ScanClose{}, &SessionDone{}, &Idle{},
 	&Append{}, &Appended{}, &SyncNow{}, &LogTick{}, &InFiles{}, &FlushTablets{}, &ReadLog{}, &LogRead{},
-	&Record{}, &Recorded{}, &Heal{}, &GetState{}, &StateIs{},
+	&Record{}, &Recorded{}, &Heal{}, &Doubted{}, &GetState{}, &StateIs{},
 	&AddSplits{}, &SplitsAdded{}, &Split{}, &SplitDone{}, &LaneClosed{}, &HoldOverdue{},
 	&WhereIs{}, &DeleteTable{}, &TableDeleted{}, &SetProperties{}, &PropertiesSet{}, &Configure{}, &Configured{},
 	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &MemoryIs{}, &FlushMemory{}, &Hold{}, &MemoryTick{}, &BinnerIs{}, &CancelCompact{}, &StopTablets{}, &TabletsStopped{},

@@ -30,8 +30,11 @@ type ScanOpen struct {
 	Credit int // batches that may be sent at once
 }
 
-// Refusal implements Answerable.
+// Refusal implements Answerable. No session was started, so the view is released here.
 func (m *ScanOpen) Refusal(err error) (*actor.PID, any) {
+	if m.View != nil {
+		m.View.Release()
+	}
 	return m.Client, &ScanEnd{Scan: m.Scan, Err: err}
 }
 
