@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"io/fs"
 	"syscall"
 	"testing"
 )
@@ -39,6 +40,14 @@ func TestLimitOpenFiles(t *testing.T) {
 	check(t, err)
 	check(t, lock.Close())
 	check(t, w.Close())
+	one := limited(t, m, 0, 0)
+	r, err = one.Open("a")
+	check(t, err)
+	wantList(t, one, ".", "LOCK a b")
+	check(t, r.Close())
+	if now, peak := one.OpenFiles(); now != 0 || peak != 2 {
+		t.Errorf("%d open, %d at most, with the directory's", now, peak)
+	}
 	if now, peak := fsys.OpenFiles(); now != 0 || peak != 2 {
 		t.Errorf("%d open, %d at most", now, peak)
 	}
@@ -90,9 +99,43 @@ func TestLimitBytes(t *testing.T) {
 	put(t, fsys, "d", "1")
 	check(t, fsys.Rename("d", "c"))
 	want(1, 9)
+	f, err = fsys.Create("e")
+	check(t, err)
+	_, err = f.Write([]byte("12"))
+	check(t, err)
+	check(t, f.Close())
+	wantErr(t, f.Close(), fs.ErrClosed, "e") // counts once
+	check(t, fsys.Remove("e"))
+	want(1, 9)
 	fsys.SetBytes(1)
 	want(1, 0)
 	if got := get(t, inner, "c"); got != "1" {
 		t.Errorf("it holds %q", got)
+	}
+}
+
+// TestLimitBytesOfOthers counts a file that is linked from another tree as the other's.
+func TestLimitBytesOfOthers(t *testing.T) {
+	m := Mem()
+	m.SetFree(3)
+	check(t, m.MkdirAll("other"))
+	check(t, m.MkdirAll("own"))
+	other, err := m.Sub("other")
+	check(t, err)
+	own, err := m.Sub("own")
+	check(t, err)
+	put(t, other, "f", "123")
+	put(t, own, "f", "12345")
+	fsys := limited(t, own, 0, 100)
+	check(t, other.Link("f", fsys, "g"))
+	if n := fsys.Bytes(); n != 5 {
+		t.Errorf("%d bytes", n)
+	}
+	check(t, fsys.Remove("f"))
+	if n := fsys.Bytes(); n != 0 {
+		t.Errorf("%d bytes after the own file is gone", n)
+	}
+	if free, err := fsys.Free("."); free != 3 || err != nil {
+		t.Errorf("%d free, %v", free, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"testing"
 )
 
@@ -26,11 +27,12 @@ func TestWrongModes(t *testing.T) {
 	check(t, os.Chmod(dir+"/d/f", 0o640))
 	check(t, os.Chmod(dir+"/d/e", 0o701))
 	check(t, os.Symlink("f", dir+"/d/link"))
-	want("[drwx-----x d/e -rw-r----- d/f Lrwxrwxrwx d/link]")
+	check(t, syscall.Mkfifo(dir+"/pipe", 0o600))
+	want("[drwx-----x d/e -rw-r----- d/f Lrwxrwxrwx d/link prw------- pipe]")
 	check(t, os.Chmod(dir, 0o755))
 	modes, err := Modes(dir)
 	check(t, err)
-	if got := fmt.Sprint(modes); got != "[drwxr-xr-x . drwx------ d drwx-----x d/e -rw-r----- d/f Lrwxrwxrwx d/link]" {
+	if got := fmt.Sprint(modes); got != "[drwxr-xr-x . drwx------ d drwx-----x d/e -rw-r----- d/f Lrwxrwxrwx d/link prw------- pipe]" {
 		t.Errorf("modes %s", got)
 	}
 	_, err = WrongModes(dir + "/none")

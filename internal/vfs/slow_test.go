@@ -81,10 +81,14 @@ func TestSlowHold(t *testing.T) {
 		if got := <-ended; got != "a" {
 			t.Errorf("%s ended second", got)
 		}
+		before := fsys.Hold(Rule{Op: OpRemove, Name: "a"})
 		go func() {
 			fsys.Remove("a")
 			ended <- "removal"
 		}()
+		<-before.Reached()
+		wantList(t, m, ".", "a b")
+		before.Release()
 		<-removal.Reached()
 		wantList(t, m, ".", "b")
 		if len(ended) != 0 {

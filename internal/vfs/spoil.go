@@ -11,8 +11,8 @@ type SpoilOptions struct {
 }
 
 // SpoilFS finds those that use a buffer when they must not. The FS below gets a copy of what is written, which is spoilt
-// when the call returns: it must have taken what it needs. What a caller reads into is spoilt first, and behind the
-// bytes that were read again: nobody may rely on more than it was told of. It is safe for concurrent use.
+// when the call returns: it must have taken what it needs. What a caller reads into is spoilt behind the bytes that were
+// read: nobody may rely on more than it was told of. It is safe for concurrent use.
 type SpoilFS struct {
 	layer
 	opts SpoilOptions
@@ -28,7 +28,6 @@ func Spoil(inner FS, opts SpoilOptions) *SpoilFS {
 func (s *SpoilFS) pass(p *passage) error {
 	switch p.Op {
 	case OpRead:
-		spoil(p.buf)
 		err := p.pass()
 		spoil(p.buf[p.n:])
 		return err

@@ -102,16 +102,20 @@ func TestSyncOrder(t *testing.T) {
 	f("named data/0; rename data/0 data/1", "names data/0")
 	f(make1+"named data/0; rename data/1 data/0", "names data/0")
 	f(make1+"named data/0; rename data/0 data/0", "")
+	f("rename data/0 data/0; named data/0", "")
+	f("link data/0 data/1; syncdir data; rename data/0 data/1; named data/0 data/1", "")
+	f("rename data/0 0; syncdir data; rename 0 data/0; named data/0", "directory entry of data/0")
 	f(make1+"remove data/1; create data/1; named data/1", "directory entry of data/1")
 }
 
 // TestSyncOrderOfTheRecord asks the harness after each sync of the manifest, and wants all to be durable before the
 // record was written.
 func TestSyncOrderOfTheRecord(t *testing.T) {
-	names := []string{"data/1"}
+	named := func(calls int) bool { return true }
 	asked := 0
 	f := func(steps, want string, inner func(*MemFS) FS) *SyncOrderFS {
 		t.Helper()
+		asked = 0
 		m := Mem()
 		check(t, m.MkdirAll("data"))
 		check(t, m.MkdirAll("manifest"))
@@ -120,18 +124,21 @@ func TestSyncOrderOfTheRecord(t *testing.T) {
 				t.Errorf("asked about %s", file)
 			}
 			asked++
-			return names, true
+			return []string{"data/1"}, named(asked)
 		}})
 		o.do("create manifest/1; create data/1; " + steps)
 		o.want(want)
 		return o.fs
 	}
 	mem := func(m *MemFS) FS { return m }
-	asked = 0
 	fsys := f("write data/1; sync data/1; syncdir data; write manifest/1; sync manifest/1; sync manifest/1", "", mem)
 	if named, removed := fsys.Checks(); asked != 2 || named != 1 || removed != 0 {
 		t.Errorf("asked %d times, %d and %d checks", asked, named, removed)
 	}
+	named = func(calls int) bool { return calls > 1 } // in the second record alone
+	f("write manifest/1; sync manifest/1; write data/1; sync data/1; syncdir data; write manifest/1; sync manifest/1", "", mem)
+	f("write data/1; sync data/1; syncdir data; write manifest/1; sync manifest/1; sync manifest/1", "", mem)
+	named = func(int) bool { return true }
 	f("write data/1; sync data/1; write manifest/1; syncdir data; sync manifest/1", "entry of data/1 was synced after", mem)
 	f("write data/1; syncdir data; write manifest/1; sync data/1; sync manifest/1", "data/1, which was synced after", mem)
 	f("write data/1; syncdir data; write manifest/1; sync manifest/1", "0 of 7", mem)

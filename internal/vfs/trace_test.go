@@ -145,15 +145,17 @@ func TestTraceHooks(t *testing.T) {
 // TestTraceOfAFailedPart ends a write at the part that fails.
 func TestTraceOfAFailedPart(t *testing.T) {
 	m := Mem()
-	m.SetCapacity(3)
 	within := 0
-	fsys := Trace(m, TraceOptions{Within: func(Event) { within++ }, Seed: 1, Keep: true})
+	fsys := Trace(Faulty(m, Rule{Op: OpWrite}), TraceOptions{Within: func(Event) { within++ }, Seed: 1, Keep: true})
 	if err := procedure(fsys); err == nil {
-		t.Fatal("a full device is silent")
+		t.Fatal("the error is gone")
 	}
 	events := fsys.Events()
-	if e := events[len(events)-1]; e.Op != OpWrite || e.Done != 3 || e.Err == nil {
-		t.Errorf("last event: %v", e)
+	if e := events[len(events)-1]; e.Op != OpWrite || e.Done != 0 || e.Err == nil || within != 0 {
+		t.Errorf("%d calls within, last event: %v", within, e)
+	}
+	if got := get(t, m, "wal/1.wal"); got != "" {
+		t.Errorf("the rest was written: %q", got)
 	}
 }
 
