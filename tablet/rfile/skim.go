@@ -368,14 +368,12 @@ func (s *skim) vlong(what string) (int64, error) {
 
 func (s *skim) longVlong(what string) (int64, error) {
 	if s.at+wire.MaxHVLongBytes <= len(s.raw) { // eight bytes in one go, and those not wanted shifted out
-		first := int(int8(s.raw[s.at]))
-		n, flip := -112-first, uint64(0)
-		if n > 8 {
-			n, flip = n-8, ^uint64(0)
-		}
-		v := binary.BigEndian.Uint64(s.raw[s.at+1:]) >> (64 - 8*n)
+		first := int64(int8(s.raw[s.at]))
+		n := int(-113-first)&7 + 1
+		flip := (first + 120) >> 63 // all ones below -120; which it is nobody can foretell, so it is no branch
+		v := binary.BigEndian.Uint64(s.raw[s.at+1:]) >> uint(64-8*n)
 		s.at += 1 + n
-		return int64(v ^ flip), nil
+		return int64(v) ^ flip, nil
 	}
 	v, n, err := wire.HVLong(s.raw[s.at:])
 	if err != nil {
