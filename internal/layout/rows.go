@@ -73,6 +73,7 @@ var Rows = map[string]Row{
 	"tablet/manifest":       {For: "The durable list of a tablet's files.", Rank: mechanism, May: Files},
 	"tablet/locate":         {For: "Rows to extents: the sorted cache that writers and readers share.", Rank: mechanism},
 
+	"tablet/storage":  {For: "A store's directory: its names, its lock, what is loaded from it, and its check.", Rank: part, Column: "storage", May: Files},
 	"tablet/hosted":   {For: "A live tablet: memtables and file set, changed only here.", Rank: part, Column: "hosted", May: Files},
 	"writer/binning":  {For: "Mutations to tablets, by extent.", Rank: part, Column: "writer"},
 	"writer":          {For: "BatchWriter: buffers mutations within a memory bound, sends, retries.", Rank: whole, Column: "writer", May: Clock},
