@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 
 	"millrace/internal/vfs"
@@ -49,6 +50,61 @@ func TestMoment(t *testing.T) {
 	if wrong.Verify(seed, mem.Image(vfs.ImageOptions{Mode: vfs.ImageAll}), true) == nil {
 		t.Error("a lost write was not found")
 	}
+}
+
+// lazy forgets to sync the files of one directory.
+type lazy struct {
+	vfs.FS
+	dir string
+}
+
+type lazyFile struct{ vfs.File }
+
+func (lazyFile) Sync() error { return nil }
+
+func (l lazy) Create(name string) (vfs.File, error) {
+	f, err := l.FS.Create(name)
+	if err == nil && strings.HasPrefix(name, l.dir) {
+		f = lazyFile{f}
+	}
+	return f, err
+}
+
+func (l lazy) SyncDir(dir string) error {
+	if dir == l.dir {
+		return nil
+	}
+	return l.FS.SyncDir(dir)
+}
+
+// A store that does not sync what it should must be found out by a power cut right after.
+func TestMomentFindsAMissingSync(t *testing.T) {
+	f := func(dir string) {
+		t.Helper()
+		mem := vfs.Mem()
+		w := New(Options{Seed: 1, FS: mem, Layers: func(fs vfs.FS) vfs.FS { return lazy{fs, dir} }})
+		defer w.End()
+		var found error
+		p := NewPlayer(w, PlayOptions{})
+		p.options.Ended = func(Op) {
+			if found == nil {
+				found = p.Moment().Verify(1, mem.Durable(), false)
+			}
+		}
+		if err := p.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Play(NewHistory(1, HistoryOptions{Ops: 30, Deletes: -1, Weights: map[OpKind]int{Write: 4, Flush: 1}})); err != nil {
+			t.Fatal(err)
+		}
+		if want := dir != "no such"; (found != nil) != want {
+			t.Errorf("without syncs in %s: %v", dir, found)
+		}
+	}
+	f("no such")
+	f("wal")
+	f("manifest")
+	f("data")
 }
 
 func BenchmarkVerify(b *testing.B) {
