@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"millrace/tablet"
 )
@@ -56,13 +57,16 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s at offset %d: %s", f.Kind, f.File, f.Offset, f.What)
 }
 
-// findingOf sorts an error about a file.
+// findingOf sorts an error about a file, or about one of those in a directory, which the error then names.
 func findingOf(file string, err error) Finding {
 	f := Finding{File: file, What: err.Error(), Err: err}
 	var c *tablet.CorruptError
 	switch {
 	case errors.As(err, &c):
 		f.Kind, f.Offset, f.What = Damage, c.Offset, c.What
+		if i := strings.LastIndex(c.File, file+"/"); i >= 0 {
+			f.File = c.File[i:] // without the path of the store
+		}
 	case errors.Is(err, tablet.ErrCorrupt), errors.Is(err, fs.ErrNotExist):
 		f.Kind = Damage
 	case errors.Is(err, tablet.ErrUnsupported):

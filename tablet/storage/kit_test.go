@@ -171,9 +171,10 @@ func rows(prefix string, n int) []string {
 	return out
 }
 
-// aStore is a closed store with two data files and a log.
+// aStore is a closed store with two data files and a log, opened twice.
 func aStore(t testing.TB, fsys vfs.FS) {
 	t.Helper()
+	open(t, fsys).close()
 	s := open(t, fsys)
 	s.put(rows("a", 5)...)
 	s.flush(rows("a", 40)...)
