@@ -49,7 +49,7 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 	case l.retired || l.down || len(l.behind) > 0 || len(l.moved) > 0 || a.held:
 		return
 	}
-	for l.flying < protocol.ApplyWindow && len(l.queue) > 0 {
+	for l.flying < a.rt.window(protocol.ApplyWindow) && len(l.queue) > 0 {
 		a.batches++
 		m := &protocol.Apply{From: c.Self(), Batch: a.batches, Round: l.round, Durability: l.queue[0].write.Durability}
 		pieces := l.next()

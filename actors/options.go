@@ -45,6 +45,9 @@ func WithSeed(seed uint64) Option { return func(o *storeOptions) { o.runtime.See
 // WithScheduler has mailboxes run one message at a time, in an order of the scheduler's: for simulation.
 func WithScheduler(s Scheduler) Option { return func(o *storeOptions) { o.runtime.Scheduler = s } }
 
+// WithWindow bounds every window of credits: for tests of what happens when they are as small as they can be.
+func WithWindow(most int) Option { return func(o *storeOptions) { o.runtime.Window = most } }
+
 // WithHooks lets a test or a simulator look on.
 func WithHooks(h Hooks) Option { return func(o *storeOptions) { o.runtime.Hooks = h } }
 

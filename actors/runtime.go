@@ -38,7 +38,10 @@ type RuntimeOptions struct {
 	Logger *slog.Logger
 	// Scheduler runs the mailboxes instead of goroutines. Default none.
 	Scheduler Scheduler
-	Hooks     Hooks
+	// Window bounds every window of credits in the protocols, so that tests see what happens when they are small. Default:
+	// the windows are as they are.
+	Window int
+	Hooks  Hooks
 }
 
 // Hooks let a test kit or a simulator look on. They run on the actors' goroutines and must not block; any may be nil.
@@ -62,6 +65,7 @@ type Runtime struct {
 	log      *slog.Logger
 	hooks    Hooks
 	sched    Scheduler
+	most     int // of a window; 0: no bound
 	fore     *dispatcher
 	bulk     *dispatcher // jobs and scans: they block on files
 	timers   *timers
@@ -111,7 +115,7 @@ type Mark struct {
 // NewRuntime returns a runtime that must be closed.
 func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	rt := &Runtime{
-		name: o.Name, system: o.System, clock: o.Clock, seed: o.Seed, log: o.Logger, hooks: o.Hooks, sched: o.Scheduler,
+		name: o.Name, system: o.System, clock: o.Clock, seed: o.Seed, log: o.Logger, hooks: o.Hooks, sched: o.Scheduler, most: o.Window,
 		fore: newDispatcher(), bulk: newDispatcher(), alive: make(map[string]*cell), open: make(map[*Inbox]struct{}),
 	}
 	if rt.name == "" {
@@ -157,6 +161,14 @@ func (rt *Runtime) Clock() clock.Clock { return rt.clock }
 
 // Logger is the engine's logger.
 func (rt *Runtime) Logger() *slog.Logger { return rt.log }
+
+// window is how large a window of credits is that is usually so large.
+func (rt *Runtime) window(usual int) int {
+	if rt.most > 0 {
+		return min(rt.most, usual)
+	}
+	return usual
+}
 
 // Rand returns the random stream of a purpose. The streams of different purposes do not shift each other.
 func (rt *Runtime) Rand(purpose string) *rand.Rand {

@@ -170,7 +170,7 @@ func (sc *Scanner) enter() error {
 	spec.Visible = visible(sc.options.Authorizations) // each session has its own: it remembers what it met
 	sc.spec.Skip = 0                                  // what was handed out lies in the first tablet
 	sc.store.core.rt.Send(sc.store.core.scans.get(), &protocol.ScanOpen{
-		Client: sc.in.PID(), Scan: sc.scan, View: part.view, Spec: spec, Credit: scanWindow, Limits: sc.limits,
+		Client: sc.in.PID(), Scan: sc.scan, View: part.view, Spec: spec, Credit: sc.store.core.rt.window(scanWindow), Limits: sc.limits,
 	})
 	return nil
 }
