@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"testing"
+
+	"millrace/actors"
 )
 
 // mortal are the kinds of actor that may die without the store losing anything.
@@ -18,10 +20,8 @@ func TestActors(t *testing.T) {
 		seed := firstSeed() + uint64(i)
 		kind := mortal[seed%uint64(len(mortal))]
 		f := Fault{Kind: Panic, Actor: kind, At: 1 + seed/uint64(len(mortal))%25}
-		r := Run(seed, RunOptions{
-			World:   Options{Schedule: ScheduleFor(seed), Faults: []Fault{f}},
-			History: HistoryOptions{Ops: 40},
-		})
+		o := RunOptions{World: Options{Schedule: ScheduleFor(seed), Faults: []Fault{f}}, History: HistoryOptions{Ops: 40}}
+		r := Run(seed, o)
 		hits += r.Hits[Panic]
 		byKind[kind] += r.Hits[Panic]
 		switch {
@@ -31,7 +31,7 @@ func TestActors(t *testing.T) {
 			wrong++
 		}
 		if r.Err != nil {
-			t.Errorf("%v: %v\n%s\n%s", f, r, r.Report, repeat(t, seed))
+			explain(t, r, o)
 		}
 	}
 	if n >= 100 {
@@ -42,4 +42,39 @@ func TestActors(t *testing.T) {
 		}
 	}
 	lastLine(t, "R5A", count("panics", hits), count("runs", n), zero("unanswered", unanswered), zero("wrong", wrong))
+}
+
+// TestSmallestWindows runs many schedules with every window of credits at 1, and several writers: nothing may wait for ever.
+func TestSmallestWindows(t *testing.T) {
+	n := runs(60)
+	deadlocks, wrong := 0, 0
+	for i := range n {
+		seed := firstSeed() + uint64(i)
+		w := New(Options{Seed: seed, Schedule: ScheduleFor(seed), Store: []actors.Option{actors.WithWindow(1)}})
+		p := NewPlayer(w, PlayOptions{})
+		var all []History
+		for writer := range 4 {
+			all = append(all, NewHistory(seed*10+uint64(writer), HistoryOptions{
+				Ops: 8, First: 1 + 100*writer, Weights: map[OpKind]int{Write: 8, Flush: 1, Full: 1, Split: 1},
+			}))
+		}
+		err := p.Begin()
+		if err == nil {
+			err = p.PlayAtOnce(all...)
+		}
+		if err == nil {
+			err = w.CloseStore()
+		}
+		w.End()
+		switch {
+		case errors.Is(err, ErrDeadlock):
+			deadlocks++
+		case err != nil:
+			wrong++
+		}
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, repeat(t, seed))
+		}
+	}
+	lastLine(t, "R5A", count("schedules", n), zero("deadlocks", deadlocks), zero("wrong", wrong))
 }

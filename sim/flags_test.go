@@ -10,9 +10,10 @@ import (
 
 // The flags of all tests of this package, after -args.
 var (
-	seedFlag  = flag.Uint64("seed", 1, "first seed of a test that runs many")
-	nFlag     = flag.Int("n", 0, "how many runs, or points, a test makes; 0: its own small number")
-	traceFlag = flag.Uint64("trace", 0, "print every event from this step on, of a test that runs one seed; 0: none")
+	seedFlag   = flag.Uint64("seed", 1, "first seed of a test that runs many")
+	nFlag      = flag.Int("n", 0, "how many runs, or points, a test makes; 0: its own small number")
+	shrinkFlag = flag.Int("shrink", 0, "how many runs to spend on making a failing one smaller")
+	traceFlag  = flag.Uint64("trace", 0, "print every event from this step on, of a test that runs one seed; 0: none")
 )
 
 // runs is how many runs a test makes: -n, or else what it takes in a second or two.
@@ -51,6 +52,19 @@ func lastLine(t testing.TB, target string, figures ...figure) {
 		}
 	}
 	fmt.Fprintln(os.Stdout, b.String())
+}
+
+// explain says everything about a run that failed: how to repeat it, what it did, what happened last, and with -shrink a
+// smaller one that fails too.
+func explain(t testing.TB, r Result, o RunOptions) {
+	t.Helper()
+	t.Errorf("%v\n%s\nschedule %v, faults %v, history:\n%v%s", r, repeat(t, r.Seed), o.World.Schedule, o.World.Faults, o.history(r.Seed), r.Report)
+	if *shrinkFlag == 0 {
+		return
+	}
+	small := Shrink(r.Seed, o, *shrinkFlag)
+	again := Run(r.Seed, small)
+	t.Errorf("smaller: %v\nschedule %v, faults %v, history:\n%v%s", again.Err, small.World.Schedule, small.World.Faults, small.Ops, again.Report)
 }
 
 // repeat is the command that runs one seed of a test again.

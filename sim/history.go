@@ -99,6 +99,9 @@ type HistoryOptions struct {
 	// Deletes, Explicit and Batches are how many updates in a hundred are deletes, have an explicit timestamp, and how many
 	// writes in a hundred are batches. Default 25, 30, 25; -1 for none.
 	Deletes, Explicit, Batches int
+	// Numbered gives every update its operation's number for a timestamp, so that two stores which have done the same hold the
+	// same to the byte.
+	Numbered bool
 	// Durabilities are drawn from. Default: the table's own.
 	Durabilities []tablet.Durability
 	// Weights says how often each kind comes. Default DefaultWeights.
@@ -211,6 +214,9 @@ func (g *generator) update(row []byte, number int) tablet.Update {
 	u.Value = Value(row, u.Family, u.Qualifier, number)
 	if u.HasTimestamp {
 		u.Timestamp = 1 + g.rand.Int64N(20)
+	}
+	if g.Numbered {
+		u.Timestamp, u.HasTimestamp = int64(number), true
 	}
 	return u
 }

@@ -17,15 +17,17 @@ func TestLevels(t *testing.T) {
 		level := tablet.DurabilityNone + tablet.Durability(seed%4)
 		properties := maps.Clone(QuietTable)
 		properties["table.durability"] = level.String()
-		r := Run(seed, RunOptions{
+		o := RunOptions{
 			World:   Options{Schedule: ScheduleFor(seed / 4)},
 			History: HistoryOptions{Ops: 60, Weights: CrashWeights},
 			Play:    PlayOptions{Properties: properties},
-		})
+		}
+		r := Run(seed, o)
 		crashes += r.Did[PowerCut] + r.Did[Killed]
 		if r.Err != nil {
 			failed++
-			t.Errorf("level %v: %v\n%s\n%s", level, r, r.Report, repeat(t, seed))
+			t.Errorf("level %v", level)
+			explain(t, r, o)
 		}
 	}
 	lastLine(t, "levels", count("runs", n), count("crashes", crashes), zero("failed", failed))

@@ -24,6 +24,8 @@ type PlayOptions struct {
 	// Properties are the tables', beside those for versions. Default QuietTable, so that nothing is compacted that the
 	// history does not ask for: a full compaction that nobody asked for would show in what old timestamps do.
 	Properties map[string]string
+	// PropertiesOf adds to them what one table has of its own.
+	PropertiesOf func(table string) map[string]string
 	// Tolerate says that an operation may fail with this error: it may then have happened or not. Default: if the world has
 	// faults, or its operations are cancelled, any error; else none.
 	Tolerate func(op Op, err error) bool
@@ -84,6 +86,15 @@ func VersionedTable(versions int) map[string]string {
 	return p
 }
 
+func (o *PlayOptions) properties(table string) map[string]string {
+	properties := VersionedTable(o.Versions)
+	maps.Copy(properties, o.Properties)
+	if o.PropertiesOf != nil {
+		maps.Copy(properties, o.PropertiesOf(table))
+	}
+	return properties
+}
+
 // Begin opens the store and makes the tables.
 func (p *Player) Begin() error {
 	for deep := 0; ; deep++ {
@@ -99,10 +110,8 @@ func (p *Player) begin() error {
 	if err := p.World.Open(); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	properties := VersionedTable(p.options.Versions)
-	maps.Copy(properties, p.options.Properties)
 	for _, table := range p.options.Tables {
-		if err := p.create(table, properties); err != nil {
+		if err := p.create(table, p.options.properties(table)); err != nil {
 			return err
 		}
 	}
@@ -249,7 +258,7 @@ func (p *Player) level(op Op) tablet.Durability {
 	if op.Durability != tablet.DurabilityDefault {
 		return op.Durability
 	}
-	if d, err := tablet.ParseDurability(p.options.Properties["table.durability"]); err == nil {
+	if d, err := tablet.ParseDurability(p.options.properties(op.Table)["table.durability"]); err == nil {
 		return d
 	}
 	return tablet.DurabilitySync
@@ -293,12 +302,12 @@ func (p *Player) Check() error {
 // check returns what it has found, in the order of tables.
 func (p *Player) check() (all [][]tablet.Entry, err error) {
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
-		found, err := p.scan(table)
+		found, err := p.Scan(table)
 		for try := 0; err != nil && try < 50 && p.tolerate(Op{Kind: Check, Table: table}, err); try++ {
 			if err := p.World.Sleep(time.Second << min(try, 6)); err != nil {
 				return nil, err
 			}
-			found, err = p.scan(table)
+			found, err = p.Scan(table)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("scan of table %s: %w", table, err)
@@ -316,7 +325,8 @@ func (p *Player) check() (all [][]tablet.Entry, err error) {
 	return all, nil
 }
 
-func (p *Player) scan(table string) ([]tablet.Entry, error) {
+// Scan is everything in a table, whatever its labels.
+func (p *Player) Scan(table string) ([]tablet.Entry, error) {
 	sc, err := p.World.Store().Scan(context.Background(), table, actors.ScanOptions{Authorizations: p.all, PageEntries: 16})
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 		o.World.Trace, o.World.TraceFrom = os.Stdout, *traceFlag
 	}
 	if r := Run(firstSeed(), o); r.Err != nil {
-		t.Errorf("%v\n%v\n%s", r, NewHistory(firstSeed(), o.History), r.Report)
+		explain(t, r, troubled(firstSeed()))
 	}
 }
 

@@ -14,6 +14,13 @@ type RunOptions struct {
 	Ops History
 }
 
+func (o *RunOptions) history(seed uint64) History {
+	if o.Ops != nil {
+		return o.Ops
+	}
+	return NewHistory(seed, o.History)
+}
+
 // Result is how a run ended.
 type Result struct {
 	Seed   uint64
@@ -37,9 +44,7 @@ func (r Result) String() string {
 // results.
 func Run(seed uint64, o RunOptions) Result {
 	o.World.Seed = seed
-	if o.Ops == nil {
-		o.Ops = NewHistory(seed, o.History)
-	}
+	o.Ops = o.history(seed)
 	w := New(o.World)
 	defer w.End()
 	p := NewPlayer(w, o.Play)
@@ -64,9 +69,7 @@ func Run(seed uint64, o RunOptions) Result {
 // Shrink looks for a smaller run that still fails: a shorter history, fewer faults, a simpler schedule. It tries runs one
 // after the other, at most so many, and returns the smallest that failed, the given one at worst.
 func Shrink(seed uint64, o RunOptions, tries int) RunOptions {
-	if o.Ops == nil {
-		o.Ops = NewHistory(seed, o.History)
-	}
+	o.Ops = o.history(seed)
 	fails := func(o RunOptions) bool {
 		tries--
 		return tries >= 0 && Run(seed, o).Err != nil

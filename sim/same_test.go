@@ -55,7 +55,7 @@ func TestSameSeedSameLog(t *testing.T) {
 		}
 		if r.Err != nil {
 			failed++
-			t.Errorf("%v\n%s\n%s", r, r.Report, repeat(t, seed))
+			explain(t, r, troubled(seed))
 		}
 		if other, ok := digests[r.Digest]; ok {
 			t.Errorf("seeds %d and %d have the same digest", other, seed)

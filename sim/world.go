@@ -71,6 +71,7 @@ type World struct {
 	life    *life
 	clients []*Client
 	opened  uint64
+	ticks   int64
 }
 
 // New makes a world in which no store is open yet.

@@ -52,3 +52,37 @@ func TestWorldOpensAndCloses(t *testing.T) {
 	}
 	t.Log(w.Steps(), w.Digest())
 }
+
+// Two stores that have done the same hold the same, whatever their schedules.
+func TestNumberedHistoriesAgree(t *testing.T) {
+	var first string
+	for i, schedule := range []Schedule{{Kind: FIFO}, {Kind: LIFO}, {Kind: PCT}, {Kind: Burst}} {
+		w := New(Options{Seed: uint64(i), Schedule: schedule})
+		p := NewPlayer(w, PlayOptions{Tables: []string{"t", "u"}, PropertiesOf: func(table string) map[string]string {
+			return map[string]string{"table.durability": map[string]string{"t": "sync", "u": "log"}[table]}
+		}})
+		if err := p.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Play(NewHistory(firstSeed(), HistoryOptions{Ops: 60, Numbered: true, Tables: []string{"t", "u"}})); err != nil {
+			t.Fatal(err)
+		}
+		var all []tablet.Entry
+		for _, table := range []string{"t", "u"} {
+			found, err := p.Scan(table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, found...)
+		}
+		w.End()
+		if text := fmt.Sprint(all); i == 0 {
+			first = text
+		} else if text != first {
+			t.Errorf("schedule %v gave\n%s\nand %v\n%s", schedule, text, FIFO, first)
+		}
+		if len(all) < 10 {
+			t.Errorf("only %d entries", len(all))
+		}
+	}
+}
