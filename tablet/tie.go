@@ -8,7 +8,9 @@ func CompareTied(a, b *Key, code uint64) (c int, larger uint64) {
 	if code < CodeSameCell {
 		return compareTiedVersions(a, b)
 	}
-	f, shared, differs := firstDifferenceFrom(a, b, tiedUntil(a, code))
+	// Codes of keys that were not in order lie; they must not lead out of a key.
+	from := min(tiedUntil(a, code), uint32(len(a.data)), uint32(len(b.data)))
+	f, shared, differs := firstDifferenceFrom(a, b, from)
 	if !differs {
 		return compareTiedVersions(a, b)
 	}

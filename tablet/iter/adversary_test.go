@@ -2,6 +2,7 @@ package iter
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -148,5 +149,36 @@ func checkLeftOut(t *testing.T, r *rand.Rand, out output) {
 			t.Fatalf("%v after %v, code %#x: same row %v", k, base, carry, same)
 		}
 		last, carry = i, 0
+	}
+}
+
+// TestMergeUnsorted feeds sources that are in no order: it must end with all entries, or with an error, whatever their order.
+func TestMergeUnsorted(t *testing.T) {
+	r := random(t)
+	for range rounds(6_000) {
+		a := newAdversary(r)
+		sources := a.sources(2+r.IntN(6), 1+r.IntN(24))
+		n := 0
+		for _, s := range sources {
+			n += len(s)
+			for range r.IntN(4) {
+				if len(s) > 1 {
+					i, j := r.IntN(len(s)), r.IntN(len(s))
+					s[i], s[j] = s[j], s[i]
+				}
+			}
+		}
+		for _, mode := range allModes {
+			m := NewMerge(mode, openSources(r, sources))
+			err := m.Seek(ctx, tablet.Range{}, tablet.Families{})
+			var got output
+			if err == nil {
+				got, err = read(m, 1+r.IntN(20), -1)
+			}
+			if err == nil && len(got.entries) != n || err != nil && !errors.Is(err, tablet.ErrCorrupt) {
+				t.Fatalf("%v: %d entries of %d, %v", mode, len(got.entries), n, err)
+			}
+			m.Close()
+		}
 	}
 }
