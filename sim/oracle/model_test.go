@@ -138,7 +138,7 @@ func TestModelCrash(t *testing.T) {
 	f(sync, all, three, "", "a/x=1", "a/x=1 b/x=2", "a/x=1 b/x=2 c/x=3", "not b/x=2", "not a/x=1 c/x=3")
 	f(flush, all, three, "a/x=1 b/x=2 c/x=3", "not a/x=1 b/x=2")
 	// A synced write behind them keeps them all.
-	f(sync, all, func(m *Model) { three(m); write(m, sync, put("d", "x", "4")) }, "a/x=1 b/x=2 c/x=3 d/x=4", "not a/x=1 d/x=4")
+	f(sync, all, func(m *Model) { three(m); write(m, sync, put("d", "x", "4")) }, "a/x=1 b/x=2 c/x=3 d/x=4", "not a/x=1 d/x=4", "not ", "not a/x=1 b/x=2")
 	// So does a flush to files.
 	f(sync, all, func(m *Model) { three(m); m.Ack(m.BeginFlush()); write(m, log, put("d", "x", "4")) },
 		"a/x=1 b/x=2 c/x=3 d/x=4", "a/x=1 b/x=2 c/x=3", "not a/x=1 b/x=2")
