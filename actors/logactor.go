@@ -22,17 +22,10 @@ import (
 type logActor struct {
 	core    *core
 	log     *wal.Log
-	group   []groupEntry // appended and to be answered at the marker
-	marked  bool         // the marker is on its way
-	ticking bool         // the timer is
-	told    int          // segments when the engine was told last
-	trouble backOff      // while the log takes nothing
-}
-
-// groupEntry is whom to answer.
-type groupEntry struct {
-	to    *actor.PID
-	batch uint64
+	group   logGroup
+	ticking bool    // the timer is
+	told    int     // segments when the engine was told last
+	trouble backOff // while the log takes nothing
 }
 
 // logTick is how long an entry may stay in the process that nobody waits for.
@@ -49,8 +42,7 @@ func (a *logActor) Receive(c actor.Context) {
 	case *protocol.Append:
 		a.onAppend(c, m)
 	case *protocol.SyncNow:
-		a.marked = false
-		a.commit(c)
+		a.onSyncNow(c, m)
 	case *protocol.InFiles:
 		a.onInFiles(m)
 	case *protocol.LogTick:
@@ -108,7 +100,7 @@ func reopenLog(k *core) (*wal.Log, error) {
 func (k *core) logOptions(r *wal.Report) wal.Options {
 	return wal.Options{
 		NextNumber: k.number, NextLSN: k.state.Load().NextLSN(), Recovered: r,
-		MaxBytes: k.server.LogBytes, MaxAge: k.server.LogAge, MaxReferenced: k.server.LogReferenced,
+		MaxBytes: k.server.LogBytes, MaxAge: k.server.LogAge, MaxReferenced: k.server.LogReferenced, MaxUnsynced: 4 << 20,
 	}
 }
 
@@ -121,22 +113,14 @@ func (a *logActor) onAppend(c actor.Context, m *protocol.Append) {
 		return
 	}
 	if m.Durability > tablet.DurabilityLog {
-		a.group = append(a.group, groupEntry{m.From, m.Batch})
-		a.mark(c)
+		a.take(c, groupEntry{m.From, m.Batch})
 		return
 	}
 	c.Send(m.From, &protocol.Appended{Batch: m.Batch})
-	if a.log.Stats().Buffered > logBuffer {
+	if a.log.Stats().Buffered > logBuffer && a.group.state == groupIdle {
 		a.mark(c)
 	}
 	a.tick(c)
-}
-
-func (a *logActor) mark(c actor.Context) {
-	if !a.marked {
-		a.marked = true
-		c.Send(c.Self(), &protocol.SyncNow{})
-	}
 }
 
 // commit writes the group and answers it.
@@ -150,13 +134,6 @@ func (a *logActor) commit(c actor.Context) {
 	a.answer(c, err)
 	a.tellReferenced(c)
 	a.tick(c)
-}
-
-func (a *logActor) answer(c actor.Context, err error) {
-	for _, g := range a.group {
-		c.Send(g.to, &protocol.Appended{Batch: g.batch, Err: err})
-	}
-	a.group = a.group[:0]
 }
 
 // heal tries to write again after a failure, if it is time to, or if it must.

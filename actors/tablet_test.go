@@ -532,6 +532,7 @@ func TestTabletThatStopsAnswers(t *testing.T) {
 				tt.wish(protocol.Minor)
 				if how == "stop" {
 					go tt.Stop(tt.tablet)
+					tt.Settle() // it stops as far as it can while a job waits
 				} else {
 					tt.Kill(tt.tablet)
 					tt.other.Send(tt.tablet, &protocol.Apply{From: tt.other.PID(), Batch: 8})

@@ -49,8 +49,11 @@ func (m *Append) Refusal(err error) (*actor.PID, any) {
 	return m.From, &Appended{Batch: m.Batch, Err: err}
 }
 
-// SyncNow ends a group of appends.
-type SyncNow struct{}
+// SyncNow is a marker in the log's mailbox: what queued up before it is in the group.
+type SyncNow struct {
+	// Round names the group that the marker is the timer of, 0 if it is none.
+	Round uint64
+}
 
 // LogTick is the log's timer.
 type LogTick struct{}
