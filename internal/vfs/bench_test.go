@@ -49,3 +49,19 @@ func BenchmarkMemWrite(b *testing.B) {
 		must0(f.Close())
 	}
 }
+
+// BenchmarkDirOpen opens and closes a file of the machine, two directories deep.
+func BenchmarkDirOpen(b *testing.B) {
+	fsys := must(Dir(b.TempDir()))
+	defer Close(fsys)
+	must0(fsys.MkdirAll("a/b"))
+	f, err := fsys.Create("a/b/f")
+	must0(err)
+	must0(f.Close())
+	b.ReportAllocs()
+	for range b.N {
+		f, err := fsys.Open("a/b/f")
+		must0(err)
+		must0(f.Close())
+	}
+}

@@ -53,34 +53,6 @@ func (d *dirFS) show(name string) string {
 	return d.path + "/" + name
 }
 
-// check refuses invalid names and names that lead through a link.
-func (d *dirFS) check(name string) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	for dir := range parents(name) {
-		info, err := d.root.Lstat(dir)
-		if err != nil {
-			return err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return errLink
-		}
-		if !info.IsDir() {
-			return syscall.ENOTDIR
-		}
-	}
-	return nil
-}
-
-// checkFile is check for what must be below the root.
-func (d *dirFS) checkFile(name string) error {
-	if err := checkFileName(name); err != nil {
-		return err
-	}
-	return d.check(name)
-}
-
 func (d *dirFS) Create(name string) (File, error) {
 	f, err := d.create(name, os.O_WRONLY)
 	if err != nil {
@@ -89,18 +61,18 @@ func (d *dirFS) Create(name string) (File, error) {
 	return &dirFile{f: f, path: d.show(name), writing: true}, nil
 }
 
-func (d *dirFS) create(name string, access int) (*os.File, error) {
-	if err := d.checkFile(name); err != nil {
-		return nil, err
-	}
-	f, err := d.root.OpenFile(name, access|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	if err := setMode(f); err != nil {
-		return nil, errors.Join(err, f.Close(), d.root.Remove(name))
-	}
-	return f, nil
+func (d *dirFS) create(name string, access int) (f *os.File, err error) {
+	err = d.place(name, func(at *os.Root, last string) error {
+		f, err = at.OpenFile(last, access|os.O_CREATE|os.O_EXCL, fileMode)
+		if err != nil {
+			return err
+		}
+		if err := setMode(f); err != nil {
+			return errors.Join(err, f.Close(), at.Remove(last))
+		}
+		return nil
+	})
+	return f, err
 }
 
 // setMode undoes what the umask took away.
@@ -120,14 +92,19 @@ func (d *dirFS) Open(name string) (File, error) {
 	return &dirFile{f: f, path: d.show(name)}, nil
 }
 
-// open opens an existing regular file. What was opened is compared with what the name stood for just before, so that a
-// link put there in between is noticed; since a rename over the name looks the same, it tries a few times.
-func (d *dirFS) open(name string, access int) (*os.File, error) {
-	if err := d.checkFile(name); err != nil {
-		return nil, err
-	}
+// open opens an existing regular file. What was opened is compared with what the name stood for just before, as in
+// enter.
+func (d *dirFS) open(name string, access int) (f *os.File, err error) {
+	err = d.place(name, func(at *os.Root, last string) error {
+		f, err = d.openIn(at, last, access)
+		return err
+	})
+	return f, err
+}
+
+func (d *dirFS) openIn(at *os.Root, last string, access int) (*os.File, error) {
 	for range maxTries {
-		before, err := d.root.Lstat(name)
+		before, err := at.Lstat(last)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +113,7 @@ func (d *dirFS) open(name string, access int) (*os.File, error) {
 		}
 		d.inGap()
 		// Without O_NONBLOCK a pipe put there in between would hang the call.
-		f, err := d.root.OpenFile(name, access|unix.O_NONBLOCK, 0)
+		f, err := at.OpenFile(last, access|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -175,37 +152,39 @@ func checkRegular(info fs.FileInfo) error {
 }
 
 func (d *dirFS) Rename(from, to string) error {
-	err := d.checkFile(from)
-	if err == nil {
-		err = d.checkFile(to)
-	}
-	if err == nil {
-		err = d.root.Rename(from, to)
-	}
-	if err != nil {
+	if err := d.rename(from, to); err != nil {
 		return linkError("rename", d.show(from), d.show(to), err)
 	}
 	return nil
 }
 
-func (d *dirFS) Remove(name string) error {
-	err := d.checkFile(name)
-	if err == nil {
-		err = d.root.Remove(name)
+func (d *dirFS) rename(from, to string) error {
+	if err := errors.Join(checkFileName(from), checkFileName(to)); err != nil {
+		return err
 	}
-	if err != nil {
+	if path.Dir(from) == path.Dir(to) {
+		return d.place(from, func(at *os.Root, last string) error { return at.Rename(last, path.Base(to)) })
+	}
+	return d.withDir(path.Dir(from), func(fromDir *os.File) error {
+		return d.withDir(path.Dir(to), func(toDir *os.File) error {
+			err := unix.Renameat(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(to))
+			if err == unix.EISDIR {
+				err = syscall.EEXIST // what package os reports within one directory
+			}
+			return err
+		})
+	})
+}
+
+func (d *dirFS) Remove(name string) error {
+	if err := d.place(name, (*os.Root).Remove); err != nil {
 		return pathError("remove", d.show(name), err)
 	}
 	return nil
 }
 
-func (d *dirFS) Stat(name string) (Info, error) {
-	err := d.check(name)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = d.root.Lstat(name)
-	}
-	var out Info
+func (d *dirFS) Stat(name string) (out Info, err error) {
+	info, err := d.lstat(name)
 	if err == nil {
 		out, err = infoOf(info)
 	}
@@ -213,6 +192,18 @@ func (d *dirFS) Stat(name string) (Info, error) {
 		return Info{}, pathError("stat", d.show(name), err)
 	}
 	return out, nil
+}
+
+// lstat tells of a name, or of the root.
+func (d *dirFS) lstat(name string) (info fs.FileInfo, err error) {
+	if name == "." {
+		return d.root.Lstat(name)
+	}
+	err = d.place(name, func(at *os.Root, last string) error {
+		info, err = at.Lstat(last)
+		return err
+	})
+	return info, err
 }
 
 // infoOf refuses what is neither a file nor a directory.
@@ -243,23 +234,23 @@ func (d *dirFS) MkdirAll(dir string) error {
 
 // mkdir makes one directory unless it is there.
 func (d *dirFS) mkdir(dir string) error {
-	err := d.root.Mkdir(dir, dirMode)
-	if err == nil {
-		return d.root.Chmod(dir, dirMode) // what the umask took away
-	}
-	if !errors.Is(err, fs.ErrExist) && dir != "." {
-		return err
-	}
-	info, statErr := d.root.Lstat(dir)
-	switch {
-	case statErr != nil:
-		return statErr
-	case info.IsDir():
+	if dir == "." {
 		return nil
-	case info.Mode()&fs.ModeSymlink != 0:
-		return errLink
 	}
-	return syscall.ENOTDIR
+	return d.place(dir, func(at *os.Root, last string) error {
+		err := at.Mkdir(last, dirMode)
+		if err == nil {
+			return at.Chmod(last, dirMode) // what the umask took away
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		info, err := at.Lstat(last)
+		if err != nil {
+			return err
+		}
+		return checkDir(info)
+	})
 }
 
 func (d *dirFS) List(dir string) ([]string, error) {
@@ -291,26 +282,6 @@ func (d *dirFS) Free(dir string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// withDir runs use with the handle of a directory that is not reached through a link.
-func (d *dirFS) withDir(dir string, use func(*os.File) error) (err error) {
-	if err := d.check(dir); err != nil {
-		return err
-	}
-	info, err := d.root.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return errLink
-	}
-	f, err := d.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return use(f)
-}
-
 func (d *dirFS) Link(from string, to FS, name string) error {
 	if target, ok := to.(LinkTarget); ok {
 		return target.LinkFrom(d, from, name)
@@ -327,27 +298,41 @@ func (d *dirFS) Link(from string, to FS, name string) error {
 
 // link compares the new name with what the old one stood for, as open does.
 func (d *dirFS) link(from string, dst *dirFS, name string) error {
-	if err := errors.Join(d.checkFile(from), dst.checkFile(name)); err != nil {
+	if err := errors.Join(checkFileName(from), checkFileName(name)); err != nil {
 		return err
 	}
-	before, err := d.root.Lstat(from)
-	if err != nil {
-		return err
-	}
-	if err := checkRegular(before); err != nil {
-		return err
-	}
-	d.inGap()
-	err = d.withDir(path.Dir(from), func(fromDir *os.File) error {
-		return dst.withDir(path.Dir(name), func(toDir *os.File) error {
-			return unix.Linkat(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(name), 0)
+	return d.place(from, func(fromDir *os.Root, old string) error {
+		return dst.place(name, func(toDir *os.Root, last string) error {
+			before, err := fromDir.Lstat(old)
+			if err != nil {
+				return err
+			}
+			if err := checkRegular(before); err != nil {
+				return err
+			}
+			d.inGap()
+			if err := linkAt(fromDir, old, toDir, last); err != nil {
+				return err
+			}
+			if after, err := toDir.Lstat(last); err != nil || !sameRegular(before, after) {
+				return errors.Join(errSwapped, err, toDir.Remove(last))
+			}
+			return nil
 		})
 	})
+}
+
+// linkAt gives a file a second name, which package os cannot do between two roots.
+func linkAt(fromDir *os.Root, from string, toDir *os.Root, to string) (err error) {
+	f, err := fromDir.Open(".")
 	if err != nil {
 		return err
 	}
-	if after, err := dst.root.Lstat(name); err != nil || !sameRegular(before, after) {
-		return errors.Join(errSwapped, err, dst.root.Remove(name))
+	defer func() { err = errors.Join(err, f.Close()) }()
+	t, err := toDir.Open(".")
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() { err = errors.Join(err, t.Close()) }()
+	return unix.Linkat(int(f.Fd()), from, int(t.Fd()), to, 0)
 }

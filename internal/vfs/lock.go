@@ -99,7 +99,7 @@ func (d *dirFS) standsFor(name string, f *os.File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	named, err := d.root.Lstat(name)
+	named, err := d.lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
