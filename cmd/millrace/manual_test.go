@@ -48,7 +48,8 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// TestExamples runs every example of every help text, in a directory with all golden files, and compares the output.
+// TestExamples runs every example of every help text, in a directory with all golden files and, for the command script,
+// its scripts, and compares the output.
 func TestExamples(t *testing.T) {
 	golden, err := filepath.Glob(goldenDir + "/v8_*")
 	if err != nil {
@@ -60,6 +61,7 @@ func TestExamples(t *testing.T) {
 	everyCommand(func(path []string, c *cobra.Command) {
 		t.Run(strings.Join(path, " "), func(t *testing.T) {
 			s := newShell(t, golden...)
+			copyScripts(t, path[0])
 			for _, example := range strings.Split("\n"+c.Example, "\n$ ")[1:] {
 				command, want, _ := strings.Cut(strings.TrimRight(example, "\n"), "\n")
 				got := s.pipeline(command)

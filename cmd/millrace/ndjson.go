@@ -25,6 +25,7 @@ type jsonEntry struct {
 	ts        int64
 	del       bool
 	seen      uint
+	anyTime   bool // the timestamp may be missing
 }
 
 // entryFields are the known fields; the first five are hex, in the order of jsonEntry.hex.
@@ -59,12 +60,15 @@ func (e *jsonEntry) parse(line []byte) error {
 		return err
 	}
 	for _, f := range []int{entryRow, entryTimestamp} {
-		if e.seen&(1<<f) == 0 {
+		if !e.has(f) && !(f == entryTimestamp && e.anyTime) {
 			return fmt.Errorf("field %q is missing", entryFields[f])
 		}
 	}
 	return e.decode()
 }
+
+// has says whether a field was there.
+func (e *jsonEntry) has(field int) bool { return e.seen&(1<<field) != 0 }
 
 // field takes one field.
 func (e *jsonEntry) field(text []byte, value jsonValue) error {
@@ -73,7 +77,7 @@ func (e *jsonEntry) field(text []byte, value jsonValue) error {
 		return fmt.Errorf("field %q is not known, nearest is %q", text, nearest.Name(string(text), entryFields))
 	}
 	name := entryFields[f]
-	if e.seen&(1<<f) != 0 {
+	if e.has(f) {
 		return fmt.Errorf("field %q is there twice", name)
 	}
 	e.seen |= 1 << f

@@ -65,6 +65,9 @@ func appendEntryText(dst []byte, k *tablet.Key, value []byte, keysOnly bool) []b
 	return append(dst, '\n')
 }
 
+// noGroup is the group of an entry that comes from no single file.
+const noGroup = -1
+
 // appendEntryJSON appends an entry as a line of ndjson, the form that create reads.
 func appendEntryJSON(dst []byte, k *tablet.Key, value []byte, group int, keysOnly bool) []byte {
 	dst = append(dst, `{"row":"`...)
@@ -84,7 +87,9 @@ func appendEntryJSON(dst []byte, k *tablet.Key, value []byte, group int, keysOnl
 		dst = hex.AppendEncode(dst, value)
 		dst = append(dst, '"')
 	}
-	dst = append(dst, `,"g":`...)
-	dst = strconv.AppendInt(dst, int64(group), 10)
+	if group != noGroup {
+		dst = append(dst, `,"g":`...)
+		dst = strconv.AppendInt(dst, int64(group), 10)
+	}
 	return append(dst, "}\n"...)
 }

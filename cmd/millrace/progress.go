@@ -17,8 +17,8 @@ import (
 type progress struct {
 	e     *env
 	label string
-	unit  string // "B" for bytes, else what is counted
-	total int64  // 0 when unknown
+	unit  string       // "B" for bytes, else what is counted
+	total atomic.Int64 // 0 when unknown
 	done  atomic.Int64
 	since time.Time
 	stop  func()
@@ -36,7 +36,8 @@ const unitBytes = "B"
 
 // progress starts one. total is 0 when nobody knows. The caller ends it before it prints anything else.
 func (e *env) progress(label, unit string, total int64) *progress {
-	p := &progress{e: e, label: plainLabel(label), unit: unit, total: total, since: e.clock.Now()}
+	p := &progress{e: e, label: plainLabel(label), unit: unit, since: e.clock.Now()}
+	p.total.Store(total)
 	if e.bar {
 		e.drawing.Store(p)
 		p.stop = clock.Every(e.clock, drawEvery, p.draw)
@@ -49,6 +50,12 @@ func plainLabel(label string) string { return string(appendText(nil, []byte(labe
 
 func (p *progress) set(done int64) { p.done.Store(done) }
 func (p *progress) add(n int64)    { p.done.Add(n) }
+
+// of is set for work of which the total becomes known, or changes, only as it goes on.
+func (p *progress) of(done, total int64) {
+	p.total.Store(total)
+	p.done.Store(done)
+}
 
 // end takes the line away.
 func (p *progress) end() {
@@ -84,18 +91,18 @@ func (p *progress) draw() {
 
 // line is the text after some time has passed, at most width columns of it: a longer one would wrap and stay.
 func (p *progress) line(passed time.Duration, width int) string {
-	done := p.done.Load()
+	done, total := p.done.Load(), p.total.Load()
 	perSecond := float64(done) / max(passed.Seconds(), 1e-3)
 	rate := p.count(int64(perSecond)) + "/s"
-	if p.total <= 0 {
+	if total <= 0 {
 		return fit(p.label, "  "+p.count(done)+p.unitName()+", "+rate, width)
 	}
-	part := min(float64(done)/float64(p.total), 1)
+	part := min(float64(done)/float64(total), 1)
 	left := "?"
 	if done > 0 {
-		left = (time.Duration(float64(p.total-min(done, p.total)) / perSecond * float64(time.Second))).Round(time.Second).String()
+		left = (time.Duration(float64(total-min(done, total)) / perSecond * float64(time.Second))).Round(time.Second).String()
 	}
-	tail := fmt.Sprintf(" %3d%%  %s of %s%s, %s, %s left", int(part*100), p.count(done), p.count(p.total), p.unitName(), rate, left)
+	tail := fmt.Sprintf(" %3d%%  %s of %s%s, %s, %s left", int(part*100), p.count(done), p.count(total), p.unitName(), rate, left)
 	const most, least, label = 24, 6, 16 // of the bar, and of the label before the bar gives way
 	if bar := min(most, width-len(tail)-min(len(p.label), label)-4); bar >= least {
 		filled := int(part * float64(bar))

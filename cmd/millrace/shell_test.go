@@ -167,3 +167,23 @@ func (w wrappedFiles) split(path string) (vfs.FS, string, error) {
 func (w wrappedFiles) stat(path string) (vfs.Info, error) { return vfs.StatPath(path) }
 
 func removeFile(name string) error { return os.Remove(name) }
+
+// scriptsDir holds the kv-ops scripts; tests change the directory, so it is found before.
+var scriptsDir = func() string {
+	dir, err := filepath.Abs("../../sim/script/testdata/cases")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+// copyScripts puts the kv-ops scripts into the directory cases, if they are for the command.
+func copyScripts(t *testing.T, command string) {
+	t.Helper()
+	if command != "script" {
+		return
+	}
+	if err := os.CopyFS("cases", os.DirFS(scriptsDir)); err != nil {
+		t.Fatal(err)
+	}
+}
