@@ -8,7 +8,7 @@ import (
 )
 
 // mortal are the kinds of actor that may die without the store losing anything.
-var mortal = []string{"flush", "compaction", "scan", "scans", "scheduler", "binner", "files"}
+var mortal = []string{"flush", "compaction", "scan", "scans", "scheduler", "binner", "files", "log", "manifest", "tablet"}
 
 // TestActors has an actor panic at its k-th message, for many k and every kind of actor, each under another schedule. Every
 // operation must come to an end, and what was acknowledged must be there.
