@@ -454,3 +454,24 @@ func TestSwappedSegments(t *testing.T) {
 		}
 	}
 }
+
+// TestEndStays: where a replay found the end of a segment, there it is for good: a record behind it that can be read later
+// does not come back in place of one that got its LSN since.
+func TestEndStays(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.write(1)
+	w.append(2, tablet.DurabilitySync)
+	must(t, w.commit())
+	d := readDisk(t, w.mem)
+	good := d[1]
+	misread := bytes.Clone(good)
+	misread[len(good)-1] ^= 1
+	w.mem = d.with(t, 1, misread).(*vfs.MemFS)
+	w.open()
+	w.write(3)
+	if w.entries[1].fate != gone || w.entries[2].lsn != w.entries[1].lsn {
+		t.Fatalf("entries %+v", w.entries)
+	}
+	d = readDisk(t, w.mem)
+	w.check(d.with(t, 1, good), tablet.DurabilitySync)
+}
