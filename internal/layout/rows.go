@@ -89,6 +89,7 @@ var Rows = map[string]Row{
 	"sim/workload":     {For: "Seeded streams of keys and arrivals.", Rank: model},
 	"sim/oracle":       {For: "The slow, obvious store that answers are held against.", Rank: model},
 	"sim":              {For: "Runs the real actors: seeded schedule, virtual time, faulty disks.", Rank: simulation, May: Protoactor | Clock | Files},
+	"sim/script":       {For: "Runs scripts of operations with expected results against the embedded store.", Rank: simulation, May: Clock | Files},
 	"sim/experiment":   {For: "Named experiments: settings in, a table of results out.", Rank: experiments, May: Clock | Files},
 	"cmd/millrace":     {For: "The only main; one file a subcommand.", Rank: command, May: Clock | Files, Modules: terminal},
 }
