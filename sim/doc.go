@@ -28,16 +28,30 @@
 //   - Player: does a history's operations one after the other and keeps an oracle.Model of what may be there: an
 //     operation that failed, was cancelled or did not come back before a crash may have happened or not. Check looks at
 //     everything; Recover is a crash, an opening and a check.
+//   - Moment: what may be there at one moment, for holding any number of images of that moment against it.
 //   - Run, Shrink: all of it in one call.
 //
 // A crash is an image of the files and a new engine. The image is the caller's to choose: Image takes one of a file system
-// in memory, between two steps; a layer (Options.Layers) may take more of them within one call, and with Model.Clone what
-// may be in it at that moment. World.Kill stops the engine from within such a layer.
+// in memory, between two steps. For crashes within a step, a layer takes the images, and the run goes on:
+//
+//	mem := vfs.Mem()
+//	var p *sim.Player
+//	w := sim.New(sim.Options{FS: mem, Layers: func(fs vfs.FS) vfs.FS {
+//		return vfs.Trace(fs, vfs.TraceOptions{Before: func(e vfs.Event) {
+//			points = append(points, point{p.Moment(), mem.Image(options)})
+//		}})
+//	}})
+//	p = sim.NewPlayer(w, sim.PlayOptions{})
+//	… // and then, for each of the points:
+//	err := point.moment.Verify(seed, point.image, false)
+//
+// World.Kill stops the engine from within a layer; Player.Recover goes on from there.
 //
 // Every event, a message delivered, a call of the file system with a sum of its bytes, a fault, goes into a log that is
 // digested. Neither addresses nor the machine's time nor the order of a map may reach it, and so none may decide
 // anything in the engine: who finds a difference between two runs of one seed looks at the first line that differs of
 // their traces (Options.Trace).
 //
-// The package starts no goroutine that decides anything, and never sleeps.
+// The package starts no goroutine but its clients' coroutines, and never sleeps. It does not look for races: one goroutine
+// has none. What only real threads do is tested where they are.
 package sim

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"millrace/actors"
 	"millrace/internal/vfs"
 	"millrace/sim/oracle"
 	"millrace/tablet"
@@ -19,11 +20,13 @@ type Moment struct {
 	extents  map[string][]tablet.Extent
 	creating string // a table that may be there or not
 	options  PlayOptions
+	store    []actors.Option
 }
 
 // Moment is the present one. Operations that run now may or may not have happened in it.
 func (p *Player) Moment() Moment {
-	m := Moment{models: make(map[string]*oracle.Model, len(p.Models)), extents: p.extents, creating: p.creating, options: p.options}
+	m := Moment{models: make(map[string]*oracle.Model, len(p.Models)), extents: p.extents, creating: p.creating,
+		options: p.options, store: p.World.options.Store}
 	for table, model := range p.Models {
 		m.models[table] = model.Clone()
 	}
@@ -34,7 +37,7 @@ func (p *Player) Moment() Moment {
 // must be there is, nothing else is, and a second opening gives the same. Killed says that only the process has ended, so
 // that the image holds what was handed to the system. A moment can be verified against any number of images.
 func (m Moment) Verify(seed uint64, image vfs.FS, killed bool) error {
-	w := New(Options{Seed: seed, FS: image})
+	w := New(Options{Seed: seed, FS: image, Store: m.store})
 	defer w.End()
 	return m.verify(w, killed)
 }

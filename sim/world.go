@@ -173,13 +173,17 @@ func (w *World) setFS(fs vfs.FS) {
 // Clock is virtual time. Slow files let it Pass.
 func (w *World) Clock() *Clock { return w.loop.clock }
 
-// CloseStore closes the store as a user does. The world can open it again.
+// CloseStore closes the store as a user does. The world can open it again. What the store still holds of a file system in
+// memory is an error.
 func (w *World) CloseStore() error {
 	if w.store == nil {
 		return nil
 	}
 	err := w.store.Close(context.Background())
 	w.forget()
+	if m, ok := w.fs.(*vfs.MemFS); ok && err == nil && m.OpenFiles() > 0 {
+		err = fmt.Errorf("closed, and %d files or locks are still held", m.OpenFiles())
+	}
 	return err
 }
 
