@@ -2,15 +2,15 @@ package actors
 
 import "time"
 
-// backOff spaces tries while a cause lasts, without randomness: at most 12 a minute once it has lasted a while.
+// backOff spaces tries while a cause lasts, without randomness: 11 in the first minute, fewer afterwards.
 type backOff struct {
 	fails int
 	next  time.Time
 }
 
 const (
-	backOffFirst = 100 * time.Millisecond
-	backOffMost  = 6 * time.Second
+	backOffFirst = 250 * time.Millisecond
+	backOffMost  = 10 * time.Second
 )
 
 // failed notes that a try has failed.

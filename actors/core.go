@@ -31,6 +31,8 @@ type core struct {
 	tables atomic.Pointer[tableMap]
 	// state is what the manifest says. The manifest actor alone changes it.
 	state atomic.Pointer[manifest.State]
+	// disk says whether there is space.
+	disk diskGate
 	// doubted are files whose records nobody knows of.
 	doubted doubts
 	// openedLog and openedManifest are what the store was opened with, until the first actors that own them take them.

@@ -55,7 +55,7 @@ func newEngine(k *core, loaded []*loadedTable) *engineActor {
 		})
 	}
 	// Files first: whoever ends a lease tells it.
-	add("files", nameFiles, &k.filer, true, func() actor.Actor { return &filesActor{rt: rt, files: k.files} })
+	add("files", nameFiles, &k.filer, true, func() actor.Actor { return &filesActor{core: k, files: k.files} })
 	add("log", nameLog, &k.log, true, func() actor.Actor { return newLogActor(k) })
 	add("manifest", nameManifest, &k.manifest, true, func() actor.Actor { return newManifestActor(k) })
 	add("scheduler", nameScheduler, &k.scheduler, false, func() actor.Actor { return newScheduler(rt, k.server) })
@@ -106,6 +106,8 @@ func (a *engineActor) Receive(c actor.Context) {
 		a.onLogRead(c, m)
 	case *protocol.FlushTablets:
 		a.onFlushTablets(c, m)
+	case *protocol.SpaceIsBack:
+		a.onSpaceIsBack(c)
 	case *protocol.Replace:
 		a.onReplace(c, m)
 	case *protocol.StopTablets:
@@ -207,6 +209,16 @@ func (a *engineActor) onReplace(c actor.Context, m *protocol.Replace) {
 		if s.kind == m.Kind {
 			a.start(c, s)
 		}
+	}
+}
+
+// onSpaceIsBack has everybody try again what found no space on the disk.
+func (a *engineActor) onSpaceIsBack(c actor.Context) {
+	c.Send(a.core.log.get(), &protocol.Heal{})
+	c.Send(a.core.manifest.get(), &protocol.Heal{})
+	for _, et := range a.alive() {
+		c.Send(et.pid, &protocol.Retry{Kind: protocol.Minor})
+		c.Send(et.pid, &protocol.Retry{Kind: protocol.Major})
 	}
 }
 

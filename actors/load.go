@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"millrace/tablet"
 	"millrace/tablet/hosted"
 	"millrace/tablet/manifest"
+	"millrace/tablet/storage"
 	"millrace/tablet/wal"
 )
 
@@ -20,72 +22,38 @@ type loadedTable struct {
 // load reads what a directory holds, and begins a new manifest file and a new log behind it. The order matters: the new
 // manifest is durable before anything is removed that it does not name.
 func (k *core) load(ctx context.Context) ([]*loadedTable, error) {
-	if err := errors.Join(k.fs.MkdirAll(manifest.DataDir), k.fs.MkdirAll(manifest.Dir), k.fs.SyncDir(".")); err != nil {
+	if err := storage.Make(k.fs); err != nil {
 		return nil, err
 	}
-	found, err := manifest.Read(ctx, k.fs)
-	if err != nil {
-		return nil, err
-	}
-	segments, err := wal.List(k.fs)
-	if err != nil {
-		return nil, err
-	}
-	orphans, err := k.survey(found, segments)
+	found, err := storage.Load(ctx, k.fs)
 	if err != nil {
 		return nil, err
 	}
 	k.state.Store(found.State)
+	k.numbers.Store(found.NextNumber - 1)
 	tables, err := k.loadTables(found.State)
 	if err != nil {
 		return nil, err
 	}
-	report, err := k.replay(ctx, segments, tables)
-	if err != nil {
-		return nil, err
-	}
-	log, err := wal.New(k.fs, k.logOptions(report))
+	report, err := k.replay(ctx, found, tables)
 	if err != nil {
 		return nil, err
 	}
 	writer, err := manifest.NewWriter(k.fs, found.State, manifest.Options{NextNumber: k.number, NextLSN: report.NextLSN})
 	if err != nil {
-		return nil, errors.Join(err, log.Close(k.rt.clock.Now()))
-	}
-	k.state.Store(writer.State())
-	k.openedLog.Store(log)
-	k.openedManifest.Store(writer)
-	for _, name := range orphans {
-		if err := k.fs.Remove(name); err != nil {
-			k.rt.log.Warn("file that nothing names could not be removed", "file", name, "err", err)
-		}
-	}
-	return tables, nil
-}
-
-// survey finds the highest number that there is, and data files of ours that nothing names.
-func (k *core) survey(found *manifest.Found, segments []uint64) (orphans []string, err error) {
-	highest := max(found.State.NextNumber()-1, found.Highest())
-	for _, n := range segments {
-		highest = max(highest, n)
-	}
-	names, err := k.fs.List(manifest.DataDir)
-	if err != nil {
 		return nil, err
 	}
-	for _, base := range names {
-		name := manifest.DataDir + "/" + base
-		number, ours := manifest.ParseFileName(name)
-		if !ours {
-			continue
-		}
-		highest = max(highest, number)
-		if f := found.State.Named(number); f == nil || f.Name != name {
-			orphans = append(orphans, name)
-		}
+	k.state.Store(writer.State())
+	log, err := wal.New(k.fs, k.logOptions(report))
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
 	}
-	k.numbers.Store(highest)
-	return orphans, nil
+	k.openedLog.Store(log)
+	k.openedManifest.Store(writer)
+	if _, err := storage.Sweep(k.fs, found, writer); err != nil {
+		k.rt.log.Warn("files that nothing names could not be removed", slog.Any("err", err))
+	}
+	return tables, nil
 }
 
 func (k *core) loadTables(s *manifest.State) ([]*loadedTable, error) {
@@ -109,22 +77,14 @@ func (k *core) loadTables(s *manifest.State) ([]*loadedTable, error) {
 }
 
 // replay puts what the log holds beyond files into memory.
-func (k *core) replay(ctx context.Context, segments []uint64, tables []*loadedTable) (*wal.Report, error) {
+func (k *core) replay(ctx context.Context, found *storage.Loaded, tables []*loadedTable) (*wal.Report, error) {
 	tablets := map[uint64]*hosted.Tablet{}
 	for _, t := range tables {
 		for _, h := range t.handles {
 			tablets[h.number] = h.tablet
 		}
 	}
-	state := k.state.Load()
-	from := func(number uint64) (uint64, bool) {
-		t := state.Tablet(number)
-		if t == nil {
-			return 0, false
-		}
-		return t.Session, true
-	}
-	report, err := wal.Replay(ctx, k.fs, segments, from, func(e *wal.Entry) error {
+	report, err := found.Replay(ctx, func(e *wal.Entry) error {
 		t := tablets[e.Tablet]
 		if t == nil {
 			return fmt.Errorf("tablet %d is not loaded: %w", e.Tablet, tablet.ErrCorrupt)

@@ -45,6 +45,9 @@ func (a *logActor) Receive(c actor.Context) {
 		a.onSyncNow(c, m)
 	case *protocol.InFiles:
 		a.onInFiles(m)
+	case *protocol.Heal:
+		a.trouble = backOff{}
+		a.heal()
 	case *protocol.LogTick:
 		a.ticking = false
 		a.commit(c)
@@ -106,7 +109,7 @@ func (k *core) logOptions(r *wal.Report) wal.Options {
 
 // onAppend takes an entry. At level log that is all; else the answer comes with the group.
 func (a *logActor) onAppend(c actor.Context, m *protocol.Append) {
-	a.heal(false)
+	a.heal()
 	e := &wal.Entry{Tablet: m.Tablet, Session: m.Session, Timestamp: m.Timestamp, Step: m.Step, Mutations: m.Mutations}
 	if err := a.log.Append(e, m.Durability); err != nil {
 		c.Send(m.From, &protocol.Appended{Batch: m.Batch, Err: err})
@@ -128,6 +131,7 @@ func (a *logActor) commit(c actor.Context) {
 	err := a.log.Commit(a.core.rt.clock.Now())
 	if err != nil && a.log.Refusal() != nil {
 		a.core.rt.log.Warn("log cannot be written", slog.Any("err", err))
+		a.core.noteDisk(err)
 		a.trouble.failed(a.core.rt.clock.Now())
 		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
@@ -136,16 +140,17 @@ func (a *logActor) commit(c actor.Context) {
 	a.tick(c)
 }
 
-// heal tries to write again after a failure, if it is time to, or if it must.
-func (a *logActor) heal(must bool) error {
+// heal tries to write again after a failure, if it is time to.
+func (a *logActor) heal() error {
 	if a.log.Refusal() == nil {
 		return nil
 	}
 	now := a.core.rt.clock.Now()
-	if !must && !a.trouble.due(now) {
+	if !a.trouble.due(now) || a.core.disk.try(now) > 0 {
 		return a.log.Refusal()
 	}
 	err := a.log.Heal(now)
+	a.core.noteDisk(err)
 	if err != nil {
 		a.trouble.failed(now)
 		return err
@@ -189,7 +194,7 @@ func (a *logActor) onInFiles(m *protocol.InFiles) {
 
 // read gives what the log holds of a tablet beyond its files. What was refused does not count, though it may stand there.
 func (a *logActor) read(c actor.Context, m *protocol.ReadLog) error {
-	if err := a.heal(true); err != nil {
+	if err := a.heal(); err != nil {
 		return err
 	}
 	a.commit(c)

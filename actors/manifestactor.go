@@ -64,13 +64,14 @@ func (a *manifestActor) onStarted(c actor.Context) {
 }
 
 func (a *manifestActor) onRecord(c actor.Context, m *protocol.Record) {
-	if !a.trouble.due(a.core.rt.clock.Now()) {
+	if now := a.core.rt.clock.Now(); !a.trouble.due(now) || a.trouble.fails > 0 && a.core.disk.try(now) > 0 {
 		c.Send(m.From, &protocol.Recorded{Request: m.Request, Err: a.busy()})
 		return
 	}
 	done, err := a.writer.Record(m.Edits...)
 	switch {
 	case err == nil:
+		a.core.noteDisk(nil)
 		a.trouble = backOff{}
 		a.recorded(c, m.Edits, done)
 	case !errors.Is(err, manifest.ErrRefused):
@@ -128,6 +129,7 @@ func (a *manifestActor) unnameDoubted() {
 // failed sees to it that a new file is tried, more and more slowly.
 func (a *manifestActor) failed(c actor.Context, err error) {
 	a.core.rt.log.Warn("manifest could not be written", slog.Any("err", err))
+	a.core.noteDisk(err)
 	wait := a.trouble.delay()
 	a.trouble.failed(a.core.rt.clock.Now())
 	if !a.healing {
@@ -138,10 +140,16 @@ func (a *manifestActor) failed(c actor.Context, err error) {
 
 // heal ends a doubt, if it can.
 func (a *manifestActor) heal(c actor.Context) {
+	if wait := a.core.disk.try(a.core.rt.clock.Now()); wait > 0 {
+		a.healing = true
+		a.core.rt.After(wait, c.Self(), &protocol.Heal{})
+		return
+	}
 	if err := a.writer.Heal(); err != nil {
 		a.failed(c, err)
 		return
 	}
+	a.core.noteDisk(nil)
 	a.trouble = backOff{}
 	a.unnameDoubted()
 }

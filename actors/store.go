@@ -12,9 +12,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
+	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
+	"millrace/tablet/storage"
 )
 
 // Store is an engine for callers that never see an actor. All methods are safe for concurrent use.
@@ -27,8 +29,6 @@ type Store struct {
 	closed    atomic.Bool
 	tokens    atomic.Uint64
 }
-
-const lockName = "LOCK"
 
 // Open starts a store on a directory, which is made if it is not there. What an earlier run left is there again: all that
 // its durability promised, whether it was closed or not. The context bounds the opening alone.
@@ -50,7 +50,11 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lock, err := fs.Lock(lockName)
+	var now clock.Clock = clock.Real{}
+	if o.runtime.Clock != nil {
+		now = o.runtime.Clock
+	}
+	lock, err := storage.TakeLock(fs, storage.Self(now.Now()))
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}

@@ -36,9 +36,10 @@ type tabletActor struct {
 	lastAge   uint64            // of the newest frozen memtable
 	requests  []*compactRequest // the first is being worked on
 
-	flushEnds, majorEnds *replacements // of jobs that failed
-	flushWaits           bool          // until a failed flush is tried again
-	majorWaits           bool
+	flushEnds, majorEnds   *replacements // of jobs that failed
+	flushWaits             bool          // until a failed flush is tried again
+	majorWaits             bool
+	flushTimer, majorTimer TimerID
 
 	reported tabletMemory
 	counts   protocol.TabletCounts

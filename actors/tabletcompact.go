@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
+	"millrace/tablet"
 	"millrace/tablet/hosted"
 	"millrace/tablet/iter"
 )
@@ -142,15 +145,18 @@ func (a *tabletActor) failed(c actor.Context, j *tabletJob, err error) {
 		a.counts.JobFailures++
 		a.log().Warn("job failed", slog.Uint64("job", uint64(j.id)), slog.String("kind", j.kind.String()), slog.Any("err", err))
 	}
+	if isFull(err) {
+		a.core.noteDisk(err)
+	}
 	switch j.kind {
 	case protocol.Minor:
-		a.flushFailed(c, err)
+		a.flushFailed(c, err, a.delay(a.flushEnds))
 	case protocol.Scratch:
 	default:
 		a.must(a.t.Cancel(j.major.ID))
 	}
 	if j.kind != protocol.Minor && !errors.Is(err, context.Canceled) {
-		a.backOff(c)
+		a.backOff(c, a.delay(a.majorEnds))
 	}
 	if j.request != nil {
 		a.end(c, fmt.Errorf("compact %s: %w", a.name, err))
@@ -159,16 +165,38 @@ func (a *tabletActor) failed(c actor.Context, j *tabletJob, err error) {
 	a.plan(c)
 }
 
+// delay is how long to wait after one more failure.
+func (a *tabletActor) delay(ends *replacements) time.Duration {
+	if delay, ok := ends.next(a.core.rt.clock.Now()); ok {
+		return delay
+	}
+	return ends.rule.most
+}
+
+// putOff gives a job up before it begins, because there is no space on the disk.
+func (a *tabletActor) putOff(c actor.Context, j *tabletJob, wait time.Duration) {
+	a.forget(c, j)
+	switch j.kind {
+	case protocol.Minor:
+		a.flushFailed(c, errNoSpace, wait)
+	case protocol.Scratch:
+		a.backOff(c, wait)
+	default:
+		a.must(a.t.Cancel(j.major.ID))
+		a.backOff(c, wait)
+	}
+	if j.request != nil {
+		a.end(c, fmt.Errorf("compact %s: %w", a.name, errNoSpace))
+	}
+}
+
+var errNoSpace = fmt.Errorf("the disk was full when something was last tried: %w: %w", tablet.ErrBusy, syscall.ENOSPC)
+
 // backOff has major compactions wait for a while: what failed once mostly fails at once again.
-func (a *tabletActor) backOff(c actor.Context) {
-	delay, ok := a.majorEnds.next(a.core.rt.clock.Now())
-	if !ok {
-		delay = a.majorEnds.rule.most
-	}
-	if !a.majorWaits {
-		a.majorWaits = true
-		a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Major})
-	}
+func (a *tabletActor) backOff(c actor.Context, delay time.Duration) {
+	a.majorWaits = true
+	a.core.rt.CancelTimer(a.majorTimer)
+	a.majorTimer = a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Major})
 }
 
 // onRetry tries again what failed.

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
@@ -73,7 +75,7 @@ func (a *tabletActor) flushed(c actor.Context, j *tabletJob) {
 }
 
 // flushFailed tells whoever waited. The memtable stays where it is and is tried again, for ever: it is the only copy.
-func (a *tabletActor) flushFailed(c actor.Context, err error) {
+func (a *tabletActor) flushFailed(c actor.Context, err error, delay time.Duration) {
 	a.t.FlushFailed()
 	for _, f := range a.flushes {
 		c.Send(f.from, &protocol.Flushed{Request: f.request, Err: err})
@@ -83,10 +85,7 @@ func (a *tabletActor) flushFailed(c actor.Context, err error) {
 	if a.split != nil { // the user is not kept waiting for it
 		a.splitFailed(c, err)
 	}
-	delay, ok := a.flushEnds.next(a.core.rt.clock.Now())
-	if !ok {
-		delay = a.flushEnds.rule.most
-	}
 	a.flushWaits = true
-	a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Minor})
+	a.core.rt.CancelTimer(a.flushTimer)
+	a.flushTimer = a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Minor})
 }

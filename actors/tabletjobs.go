@@ -44,6 +44,10 @@ func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
 		a.release(c, m.Job)
 		return
 	}
+	if wait := a.core.disk.try(a.core.rt.clock.Now()); wait > 0 {
+		a.putOff(c, j, wait)
+		return
+	}
 	p, ok := a.planFor(j)
 	if !ok {
 		a.forget(c, j)
@@ -241,6 +245,7 @@ func (a *tabletActor) onRecorded(c actor.Context, m *protocol.Recorded) {
 
 // finished goes on after a job whose output is in its place.
 func (a *tabletActor) finished(c actor.Context, j *tabletJob, m *protocol.JobDone) {
+	a.core.noteDisk(nil)
 	a.forget(c, j)
 	a.log().Info("job done", slog.Uint64("job", uint64(j.id)), slog.String("kind", j.kind.String()),
 		slog.Int64("entries", m.Output.Entries), slog.Duration("took", m.Took))

@@ -11,5 +11,5 @@ var Messages = []any{
 	&Record{}, &Recorded{}, &Heal{}, &Doubted{}, &GetState{}, &StateIs{},
 	&AddSplits{}, &SplitsAdded{}, &Split{}, &SplitDone{}, &LaneClosed{}, &HoldOverdue{},
 	&WhereIs{}, &DeleteTable{}, &TableDeleted{}, &SetProperties{}, &PropertiesSet{}, &Configure{}, &Configured{},
-	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &MemoryIs{}, &FlushMemory{}, &Hold{}, &MemoryTick{}, &BinnerIs{}, &CancelCompact{}, &StopTablets{}, &TabletsStopped{},
+	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &WatchSpace{}, &SpaceIsBack{}, &MemoryIs{}, &FlushMemory{}, &Hold{}, &MemoryTick{}, &BinnerIs{}, &CancelCompact{}, &StopTablets{}, &TabletsStopped{},
 }

@@ -1,0 +1,82 @@
+package actors
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+
+	"millrace/actors/protocol"
+)
+
+// diskGate spaces what is tried on a disk without space, over all actors of a store: while it lasts there are at most 12
+// tries a minute, whoever makes them. It locks inside.
+type diskGate struct {
+	mu    sync.Mutex
+	full  bool
+	tries backOff
+}
+
+// isFull says whether an error is of a disk without space.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// failed notes that a try found no space. first is true if there was some before.
+func (g *diskGate) failed(now time.Time) (first bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first = !g.full
+	if first {
+		g.full = true
+		g.tries = backOff{}
+		g.tries.failed(now)
+	}
+	return first
+}
+
+// try asks whether something may be written: 0 if it may, else how long to wait. On a full disk a try that is allowed
+// puts off the next.
+func (g *diskGate) try(now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.full {
+		return 0
+	}
+	if wait := g.tries.next.Sub(now); wait > 0 {
+		return wait
+	}
+	g.tries.failed(now)
+	return 0
+}
+
+// ok notes that something was written.
+func (g *diskGate) ok() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.full = false
+}
+
+// again lets one try through at once, because there seems to be space.
+func (g *diskGate) again() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tries = backOff{}
+}
+
+// isFull says whether there was no space when something was last tried.
+func (g *diskGate) isFull() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.full
+}
+
+// noteDisk takes the error of something that was written, or nil.
+func (k *core) noteDisk(err error) {
+	switch {
+	case err == nil:
+		k.disk.ok()
+	case isFull(err) && k.disk.failed(k.rt.clock.Now()):
+		k.rt.Send(k.filer.get(), &protocol.WatchSpace{})
+	}
+}
