@@ -9,10 +9,11 @@ import (
 
 // SyncOrderOptions tell a SyncOrder what the manifest names.
 type SyncOrderOptions struct {
-	// Manifest, when set, is asked after each sync of a file of class manifest which files the durable manifest names now.
-	// err is what the sync reported; after a failure both what was named before and what is returned count as named. With
-	// ok false nothing has changed. It runs on the goroutine that synced, and may read below the layer, not through it.
-	Manifest func(file string, err error) (names []string, ok bool)
+	// Manifest, when set, is asked after each sync of a file of class manifest, or of the directory, which files the durable
+	// manifest names now. err is what the sync reported; after a failure both what was named before and what is returned
+	// count as named. With ok false nothing has changed. It runs on the goroutine that synced, and may read below the layer,
+	// not through it.
+	Manifest func(name string, err error) (names []string, ok bool)
 }
 
 // SyncOrderFS checks that what the durable manifest names is durable, data and names, before the record that names it is
@@ -81,7 +82,7 @@ func (s *SyncOrderFS) pass(p *passage) error {
 	}
 	s.ledger.note(p, err)
 	s.mu.Unlock()
-	if p.Op == OpSync && p.Class() == ClassManifest && s.opts.Manifest != nil {
+	if (p.Op == OpSync || p.Op == OpSyncDir) && p.Class() == ClassManifest && s.opts.Manifest != nil {
 		names, ok := s.opts.Manifest(p.Name, err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
