@@ -82,7 +82,7 @@ func TestMomentFindsAMissingSync(t *testing.T) {
 	f := func(dir string) {
 		t.Helper()
 		mem := vfs.Mem()
-		w := New(Options{Seed: 1, FS: mem, Layers: func(fs vfs.FS) vfs.FS { return lazy{fs, dir} }})
+		w := New(Options{Seed: 1, FS: mem, AnyOrder: true, Layers: func(fs vfs.FS) vfs.FS { return lazy{fs, dir} }})
 		defer w.End()
 		var found error
 		p := NewPlayer(w, PlayOptions{})

@@ -301,6 +301,9 @@ func (p *Player) Check() error {
 
 // check returns what it has found, in the order of tables.
 func (p *Player) check() (all [][]tablet.Entry, err error) {
+	if _, _, err := p.World.SyncChecks(); err != nil {
+		return nil, err
+	}
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
 		found, err := p.Scan(table)
 		for try := 0; err != nil && try < 50 && p.tolerate(Op{Kind: Check, Table: table}, err); try++ {

@@ -59,6 +59,9 @@ func Run(seed uint64, o RunOptions) Result {
 			err = fmt.Errorf("close: %w", err)
 		}
 	}
+	if _, _, violated := w.SyncChecks(); err == nil {
+		err = violated
+	}
 	r := Result{Seed: seed, Digest: w.Digest(), Steps: w.Steps(), Did: p.Did, Hits: w.loop.faults.did, Err: err}
 	if err != nil {
 		r.Report = w.Report()

@@ -26,6 +26,8 @@ type Options struct {
 	// Layers puts layers over the file system: faults, traces, a slow disk. It is called once now, and again for what each
 	// crash leaves.
 	Layers func(vfs.FS) vfs.FS
+	// AnyOrder lets the store sync and remove in any order: of tests that leave syncs out. Else see SyncChecks.
+	AnyOrder bool
 	// Store are the store's options, beside file system, clock, scheduler, seed and name, which are the world's. The last
 	// set of hooks or properties counts, as ever; the world's own hooks see everything beside.
 	Store []actors.Option
@@ -66,6 +68,7 @@ type World struct {
 	loop    *loop
 	fs      vfs.FS // without layers
 	files   vfs.FS // with all of them
+	order   syncOrder
 	system  *actor.ActorSystem
 	store   *actors.Store
 	life    *life
@@ -164,8 +167,11 @@ func (w *World) FS() vfs.FS { return w.fs }
 
 func (w *World) setFS(fs vfs.FS) {
 	w.fs, w.files = fs, fs
+	if !w.options.AnyOrder {
+		w.files = w.order.over(fs)
+	}
 	if w.options.Layers != nil {
-		w.files = w.options.Layers(fs)
+		w.files = w.options.Layers(w.files)
 	}
 	w.files = &files{w.files, w.noteFile}
 }
