@@ -163,7 +163,7 @@ func TestOpenOnFullDisk(t *testing.T) {
 	w.mem = w.mem.Clone()
 	w.mem.SetCapacity(w.mem.Used())
 	_, r := w.replay(w.mem)
-	if r.Unsynced() != 2 {
+	if r.Unsynced() != 1 { // the second was written after a sync of the first
 		t.Fatalf("%d entries are not proven to be on stable storage", r.Unsynced())
 	}
 	w.opts.Recovered, w.opts.NextNumber = &r, func() uint64 { w.number++; return w.number }
