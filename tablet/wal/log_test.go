@@ -171,6 +171,22 @@ func TestRolls(t *testing.T) {
 	w.everyImage()
 }
 
+// TestBegunAtOpen: a segment that is begun at open has the age of the first commit, if nobody said what time it was.
+func TestBegunAtOpen(t *testing.T) {
+	w := newWorld(t, Options{MaxAge: time.Hour})
+	w.write(1)
+	w.crash(vfs.ImageOptions{Mode: vfs.ImageAll})
+	_, r := w.replay(w.mem)
+	log, err := New(w.mem, Options{NextNumber: w.log.opts.NextNumber, Recovered: &r, MaxAge: time.Hour})
+	must(t, err)
+	for _, age := range []time.Duration{0, 59 * time.Minute, 61 * time.Minute} {
+		must(t, log.Commit(w.now.Add(age)))
+		if rolled := log.Stats().SegmentBytes == 0; rolled != (age > time.Hour) {
+			t.Errorf("after %v: rolled is %v", age, rolled)
+		}
+	}
+}
+
 // TestNames: the names of segments, and what else lies in their directory.
 func TestNames(t *testing.T) {
 	f := func(name string, want uint64, ok bool) {

@@ -15,7 +15,7 @@ type Options struct {
 	NextLSN uint64
 	// Recovered is what Replay reported of the segments there are; nil if there are none.
 	Recovered *Report
-	// Now is the time of opening.
+	// Now is the time of opening; zero takes that of the first Commit.
 	Now time.Time
 	// MaxBytes is how long a segment grows before the next is begun (tserver.wal.max.size). Default 1 GiB.
 	MaxBytes int64

@@ -107,7 +107,14 @@ func (s *segment) leave() {
 // roll seals the current segment if it is full or old, and leaves it to the next write to begin another. If that fails,
 // what is not on stable storage is pending again.
 func (l *Log) roll(now time.Time) {
-	if s := l.current; s != nil && (s.w.Size() >= l.opts.MaxBytes || now.Sub(s.began) >= l.opts.MaxAge) {
+	s := l.current
+	if s == nil {
+		return
+	}
+	if s.began.IsZero() { // New was not told the time
+		s.began = now
+	}
+	if s.w.Size() >= l.opts.MaxBytes || now.Sub(s.began) >= l.opts.MaxAge {
 		l.seal()
 	}
 }
