@@ -11,6 +11,7 @@ import (
 	"millrace/internal/vfs"
 	"millrace/sim/oracle"
 	"millrace/tablet"
+	"millrace/tablet/storage"
 )
 
 // Moment is what may be in the tables at one moment of a run, for holding it against an image of the files of that
@@ -25,54 +26,109 @@ type Moment struct {
 
 // Moment is the present one. Operations that run now may or may not have happened in it.
 func (p *Player) Moment() Moment {
-	m := Moment{models: make(map[string]*oracle.Model, len(p.Models)), extents: p.extents, creating: p.creating,
-		options: p.options, store: p.World.options.Store}
+	m := Moment{
+		models: make(map[string]*oracle.Model, len(p.Models)), extents: p.extents, creating: p.creating, options: p.options,
+		store: p.World.options.Store,
+	}
 	for table, model := range p.Models {
 		m.models[table] = model.Clone()
 	}
+	m.options.Began, m.options.Ended, m.options.Setup = nil, nil, nil
 	return m
 }
 
 // Verify opens an image of the files of a moment in a world of its own and holds it against the moment: everything that
-// must be there is, nothing else is, and a second opening gives the same. Killed says that only the process has ended, so
-// that the image holds what was handed to the system. A moment can be verified against any number of images.
+// must be there is, nothing else is, and a second opening gives the same; the store's own check finds no damage before,
+// and nothing at all after it was closed. Killed says that only the process has ended, so that the image holds what was
+// handed to the system. A moment can be verified against any number of images. The error is a *Broken.
 func (m Moment) Verify(seed uint64, image vfs.FS, killed bool) error {
-	w := New(Options{Seed: seed, FS: image, Store: m.store})
-	defer w.End()
-	return m.verify(w, killed)
+	return m.VerifyAnd(seed, image, killed, nil)
 }
 
-func (m Moment) verify(w *World, killed bool) error {
+// VerifyAnd is Verify, and then plays more operations in the store, to see that it works.
+func (m Moment) VerifyAnd(seed uint64, image vfs.FS, killed bool, more History) error {
+	if err := checkStore(image, false); err != nil {
+		return broken(Damaged, fmt.Errorf("as the crash left it: %w", err))
+	}
+	w := New(Options{Seed: seed, FS: image, Store: m.store})
+	defer w.End()
 	p := NewPlayer(w, m.options)
 	for table, model := range m.models {
 		p.Models[table] = model.Clone()
 		p.Models[table].Crash(keeps(killed), m.extents[table])
 	}
+	if err := m.verify(w, p); err != nil {
+		return err
+	}
+	if len(more) > 0 {
+		if err := p.playMore(more); err != nil {
+			return fmt.Errorf("then: %w", mismatched(err))
+		}
+	}
+	if err := checkStore(image, true); err != nil {
+		return broken(Damaged, fmt.Errorf("after it was closed: %w", err))
+	}
+	_, _, err := w.SyncChecks()
+	return broken(Damaged, err)
+}
+
+func (m Moment) verify(w *World, p *Player) error {
 	if err := w.Open(); err != nil {
-		return fmt.Errorf("open: %w", err)
+		return broken(Unopened, fmt.Errorf("open: %w", err))
 	}
 	if err := m.tables(w, p); err != nil {
 		return err
 	}
 	before, err := p.check()
 	if err != nil {
-		return err
+		return mismatched(err)
 	}
 	if err := w.CloseStore(); err != nil {
-		return fmt.Errorf("close: %w", err)
+		return broken(Unopened, fmt.Errorf("close: %w", err))
 	}
 	if err := w.Open(); err != nil {
-		return fmt.Errorf("second open: %w", err)
+		return broken(Unopened, fmt.Errorf("second open: %w", err))
 	}
 	after, err := p.check()
 	if err != nil {
-		return fmt.Errorf("after a second open: %w", err)
+		return broken(Changed, fmt.Errorf("after a second open: %w", err))
 	}
 	if !slices.EqualFunc(before, after, equalScans) {
-		return fmt.Errorf("a second open shows something else:\n%v\nand before\n%v", after, before)
+		return broken(Changed, fmt.Errorf("a second open shows something else:\n%v\nand before\n%v", after, before))
 	}
 	if err := w.CloseStore(); err != nil {
-		return fmt.Errorf("second close: %w", err)
+		return broken(Unopened, fmt.Errorf("second close: %w", err))
+	}
+	return nil
+}
+
+// playMore opens the store once more and closes it at the end.
+func (p *Player) playMore(h History) error {
+	if err := p.open(Op{Kind: Reopen}); err != nil {
+		return err
+	}
+	if err := p.Play(h); err != nil {
+		return err
+	}
+	return p.World.CloseStore()
+}
+
+// checkStore runs the store's own check. A crash leaves torn ends and files that nothing names. A clean close leaves no
+// more than the torn ends of older segments, of which the log still needs the whole part.
+func checkStore(fs vfs.FS, closed bool) error {
+	report, err := storage.Check(context.Background(), fs, storage.CheckOptions{})
+	switch {
+	case err != nil:
+		return err
+	case !closed:
+		return report.Err()
+	case !report.Closed:
+		return fmt.Errorf("the manifest has no end")
+	}
+	for _, f := range report.Findings {
+		if f.Kind != storage.Torn {
+			return fmt.Errorf("%d findings: %v", len(report.Findings), f)
+		}
 	}
 	return nil
 }
@@ -81,16 +137,16 @@ func (m Moment) verify(w *World, killed bool) error {
 func (m Moment) tables(w *World, p *Player) error {
 	found, err := w.Store().Tables(context.Background())
 	if err != nil {
-		return fmt.Errorf("tables: %w", err)
+		return broken(Unopened, fmt.Errorf("tables: %w", err))
 	}
 	for _, table := range found {
 		if p.Models[table] == nil && table != m.creating {
-			return fmt.Errorf("table %q was never made", table)
+			return broken(Phantom, fmt.Errorf("table %q was never made", table))
 		}
 	}
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
 		if !slices.Contains(found, table) {
-			return fmt.Errorf("table %q is lost", table)
+			return broken(Lost, fmt.Errorf("table %q", table))
 		}
 	}
 	return nil

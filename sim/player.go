@@ -302,7 +302,7 @@ func (p *Player) Check() error {
 // check returns what it has found, in the order of tables.
 func (p *Player) check() (all [][]tablet.Entry, err error) {
 	if _, _, err := p.World.SyncChecks(); err != nil {
-		return nil, err
+		return nil, broken(Damaged, err)
 	}
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
 		found, err := p.Scan(table)
@@ -317,7 +317,7 @@ func (p *Player) check() (all [][]tablet.Entry, err error) {
 		}
 		for i := range found {
 			if err := CheckValue(&found[i]); err != nil {
-				return nil, fmt.Errorf("table %s: %w", table, err)
+				return nil, broken(Phantom, fmt.Errorf("table %s: %w", table, err))
 			}
 		}
 		if err := p.Models[table].Check(oracle.Query{}, found); err != nil {
