@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"fmt"
+
+	"millrace/internal/vfs"
+)
+
+// When is where in a call of the file system a crash comes.
+type When string
+
+// The places.
+const (
+	BeforeCall When = "before"
+	WithinCall When = "within" // a write of which some bytes were handed over
+	AfterCall  When = "after"
+	Between    When = "between" // two calls: an operation has just been answered
+)
+
+// Point is one place of a run at which it may crash.
+type Point struct {
+	Number int // in the run, from 1
+	When   When
+	Call   vfs.Event // not for Between
+	Op     Op        // the last one that has begun
+}
+
+func (p Point) String() string {
+	if p.When == Between {
+		return fmt.Sprintf("point %d, between two calls, behind operation %v", p.Number, p.Op)
+	}
+	return fmt.Sprintf("point %d, %s call %v, operation %v", p.Number, p.When, p.Call, p.Op)
+}
+
+// CrashOptions say how CrashEverywhere works.
+type CrashOptions struct {
+	Run RunOptions
+	// Histories are played by a client each, at the same time, instead of the run's one history.
+	Histories []History
+	// Images chooses what a crash may leave at a point. Default FiveImages.
+	Images func(seed uint64, at Point, fs *vfs.MemFS) []vfs.ImageOptions
+	// Only leaves points out. Default: none.
+	Only func(Point) bool
+	// More is played in what has been opened, every MoreEvery-th time. Default: never.
+	More      History
+	MoreEvery int
+}
+
+// CrashReport is what came of crashing one run at every call.
+type CrashReport struct {
+	Seed     uint64
+	Calls    int // of the file system, reads too
+	Points   int
+	Images   int
+	Opened   int // images that no other of the same moment equals
+	ByMode   map[vfs.ImageMode]int
+	Did      map[OpKind]int
+	Failures []CrashFailure
+	// Err is how the run itself failed.
+	Err error
+}
+
+// CrashFailure is a crash after which a promise was broken. Seed, point and image say all that is needed to see it again.
+type CrashFailure struct {
+	Seed  uint64
+	At    Point
+	Image vfs.ImageOptions
+	Err   *Broken
+}
+
+func (f CrashFailure) String() string {
+	return fmt.Sprintf("seed %d, %v, image %v: %v", f.Seed, f.At, f.Image, f.Err)
+}
+
+// FiveImages are what the process alone leaves, what a power cut leaves at the worst, and three of what it may leave,
+// other ones at each point.
+func FiveImages(seed uint64, at Point, _ *vfs.MemFS) []vfs.ImageOptions {
+	drawn := []vfs.ImageMode{vfs.ImageRandom, vfs.ImageReorder, vfs.ImageTorn, vfs.ImageJunk, vfs.ImagePrefix}
+	images := []vfs.ImageOptions{{Mode: vfs.ImageStrict}, {Mode: vfs.ImageAll}}
+	for i := range 3 {
+		images = append(images, vfs.ImageOptions{
+			Mode: drawn[(at.Number*3+i)%len(drawn)], P: [3]float64{0.1, 0.5, 0.9}[(at.Number/5+i)%3],
+			Seed: mix(seed<<20 + uint64(at.Number)*3 + uint64(i)),
+		})
+	}
+	return images
+}
+
+// CrashEverywhere plays one run and, at every call that changes a file, before it, within it if it is a write, and after
+// it, and after each operation, takes images of the files and holds them against what may be there at that moment. The run
+// goes on untouched. It looks no further after a failure. Calls that change nothing leave what the call before has left,
+// so they are no points.
+func CrashEverywhere(seed uint64, o CrashOptions) CrashReport {
+	if o.Images == nil {
+		o.Images = FiveImages
+	}
+	x := &explorer{CrashOptions: o, seed: seed}
+	x.report = CrashReport{Seed: seed, ByMode: make(map[vfs.ImageMode]int)}
+	x.play()
+	return x.report
+}
+
+// explorer crashes one run.
+type explorer struct {
+	CrashOptions
+	seed   uint64
+	world  *World
+	player *Player
+	op     Op
+	report CrashReport
+	// Images that were opened since the models have changed last.
+	opened map[openedImage]bool
+}
+
+type openedImage struct {
+	sum    uint64
+	killed bool
+}
+
+func (x *explorer) play() {
+	o := x.Run
+	o.World.Seed = x.seed
+	o.World.Layers = x.layer
+	o.Play.Began = func(op Op) { x.op = op; x.opened = nil }
+	o.Play.Ended = func(op Op) { x.op = op; x.opened = nil; x.visit(Between, vfs.Event{}) }
+	w := New(o.World)
+	defer w.End()
+	x.world = w
+	x.player = NewPlayer(w, o.Play)
+	err := x.player.Begin()
+	switch {
+	case err != nil:
+	case x.Histories != nil:
+		err = x.player.PlayAtOnce(x.Histories...)
+	default:
+		err = x.player.Play(o.history(x.seed))
+	}
+	if err == nil {
+		err = w.CloseStore()
+	}
+	if _, _, violated := w.SyncChecks(); err == nil {
+		err = violated
+	}
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, w.Report())
+	}
+	x.report.Err, x.report.Did = err, x.player.Did
+}
+
+func (x *explorer) layer(fs vfs.FS) vfs.FS {
+	at := func(when When) func(vfs.Event) {
+		return func(e vfs.Event) {
+			if when == BeforeCall {
+				x.report.Calls++
+			}
+			if changes(e.Op) {
+				x.visit(when, e)
+			}
+		}
+	}
+	return vfs.Trace(fs, vfs.TraceOptions{Before: at(BeforeCall), Within: at(WithinCall), After: at(AfterCall), Seed: x.seed})
+}
+
+// changes says whether a call changes what a crash may leave.
+func changes(op vfs.Op) bool {
+	switch op {
+	case vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir, vfs.OpRename, vfs.OpRemove, vfs.OpLink, vfs.OpMkdir, vfs.OpLock:
+		return true
+	}
+	return false
+}
+
+// visit takes and verifies the images of one point.
+func (x *explorer) visit(when When, e vfs.Event) {
+	at := Point{Number: x.report.Points + 1, When: when, Call: e, Op: x.op}
+	x.report.Points++
+	if len(x.report.Failures) > 0 || x.Only != nil && !x.Only(at) {
+		return
+	}
+	fs := x.world.FS().(*vfs.MemFS)
+	moment := x.player.Moment()
+	for _, o := range x.Images(x.seed, at, fs) {
+		x.report.Images++
+		x.report.ByMode[o.Mode]++
+		if err := x.open(at, moment, fs.Image(o), o); err != nil {
+			x.report.Failures = append(x.report.Failures, CrashFailure{x.seed, at, o, err})
+			return
+		}
+	}
+}
+
+// open verifies one image, unless it is one that was verified.
+func (x *explorer) open(at Point, m Moment, image *vfs.MemFS, o vfs.ImageOptions) *Broken {
+	killed := o.Mode == vfs.ImageAll
+	key := openedImage{image.Sum(), killed}
+	if x.opened[key] {
+		return nil
+	}
+	if x.opened == nil || at.Op.Kind == Reopen { // which changes the models in between
+		x.opened = make(map[openedImage]bool)
+	}
+	x.opened[key] = true
+	x.report.Opened++
+	var more History
+	if x.MoreEvery > 0 && x.report.Opened%x.MoreEvery == 0 {
+		more = x.More
+	}
+	if err := m.VerifyAnd(x.seed, image, killed, more); err != nil {
+		return mismatched(err).(*Broken)
+	}
+	return nil
+}
+
+// AfterCrash is what tells that a store which has opened works: writes that are the newest of their cells, a flush and a
+// compaction of all there is, and an opening.
+func AfterCrash(table string) History {
+	o := HistoryOptions{Ops: 4, First: 1_000_000, Tables: []string{table}, Explicit: -1, Weights: map[OpKind]int{Write: 1}}
+	h := NewHistory(1, o)
+	for i, kind := range []OpKind{Flush, Full, Check, Reopen} {
+		h = append(h, Op{Kind: kind, Number: o.First + len(h) + i, Table: table})
+	}
+	return h
+}
