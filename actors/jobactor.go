@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path"
 	"runtime"
@@ -32,6 +33,8 @@ type jobPlan struct {
 	spec   job.Spec           // without inputs and output
 	fs     vfs.FS
 	name   string // of the output, in its final place
+	// progress, if not nil, is told how many entries each step has read.
+	progress func(entries int64)
 }
 
 // release lets go of the inputs.
@@ -55,8 +58,9 @@ type jobActor struct {
 
 	began  time.Time
 	cpu    time.Duration
-	over   bool // JobDone was sent
-	remove bool // the output is complete but nobody's yet
+	read   int64 // entries, as far as progress was told
+	over   bool  // JobDone was sent
+	remove bool  // the output is complete but nobody's yet
 }
 
 const jobBound = 2
@@ -112,7 +116,12 @@ func (a *jobActor) step() (done bool, err error) {
 			return false, err
 		}
 	}
-	return a.job.Step(a.rt.work, stepEntries)
+	done, err = a.job.Step(a.rt.work, stepEntries)
+	if read := a.job.Progress().Read; a.plan.progress != nil && read > a.read {
+		a.plan.progress(read - a.read)
+		a.read = read
+	}
+	return done, err
 }
 
 // open opens the inputs.
@@ -128,10 +137,19 @@ func (a *jobActor) open() (err error) {
 		}
 		spec.Inputs = append(spec.Inputs, job.File(r))
 	}
-	spec.Create = func() (vfs.File, error) { return a.plan.fs.Create(a.plan.name) }
+	spec.Create = a.create
 	spec.Remove = func() error { return a.plan.fs.Remove(a.plan.name) }
 	a.job, err = job.New(spec, a.pool)
 	return err
+}
+
+// create begins the output. After an error it may be there all the same; it is nobody else's.
+func (a *jobActor) create() (vfs.File, error) {
+	f, err := a.plan.fs.Create(a.plan.name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		_ = a.plan.fs.Remove(a.plan.name)
+	}
+	return f, err
 }
 
 // complete makes a written file durable, or removes it if it holds nothing.
@@ -171,8 +189,8 @@ func (a *jobActor) finish(c actor.Context, m *protocol.JobDone) {
 	if m.Err != nil {
 		m.Output = tablet.FileMeta{}
 	} else if a.remove {
-		fs, name := a.plan.fs, a.plan.name
-		m.Discard = func() { _ = fs.Remove(name) } // on the way down; what stays is garbage that no manifest names
+		fsys, name := a.plan.fs, a.plan.name
+		m.Discard = func() { _ = fsys.Remove(name) } // on the way down; what stays is garbage that no manifest names
 		a.remove = false
 	}
 	a.discard()
@@ -195,8 +213,8 @@ func (a *jobActor) discard() {
 }
 
 // hashFile reads a file whole.
-func hashFile(fs vfs.FS, name string) (sum [32]byte, err error) {
-	f, err := fs.Open(name)
+func hashFile(fsys vfs.FS, name string) (sum [32]byte, err error) {
+	f, err := fsys.Open(name)
 	if err != nil {
 		return sum, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -194,6 +195,12 @@ type CompactOptions struct {
 	Codec string
 	// NoFlush leaves in memory what is there.
 	NoFlush bool
+	// Files are the numbers of the files to compact; those whose entries might otherwise change places with them are taken
+	// along. Default all of each tablet. Delete markers go only where these are all of a tablet's files.
+	Files []uint64
+	// Progress is called now and then with the number of entries read so far, in all tablets together, by one goroutine at a
+	// time. It must not block, nor call the store.
+	Progress func(entries int64)
 }
 
 // Compact compacts all files of each tablet of the table into one, and returns what it did, in the order of extents.
@@ -201,7 +208,7 @@ type CompactOptions struct {
 func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]protocol.TabletCompaction, error) {
 	q := &protocol.CompactTable{
 		Token: s.tokens.Add(1), Table: table, NoFlush: o.NoFlush,
-		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec},
+		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec, Files: slices.Clone(o.Files), Progress: summed(o.Progress)},
 	}
 	if o.Mode != nil {
 		q.Order.Mode = *o.Mode
@@ -220,6 +227,21 @@ func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]
 		return nil, err
 	}
 	return done.Tablets, nil
+}
+
+// summed has a function told the sum of what its parts are told, one at a time.
+func summed(f func(int64)) func(int64) {
+	if f == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	var sum int64
+	return func(n int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		sum += n
+		f(sum)
+	}
 }
 
 // Stats tells of the tablets of a table, or of all if the name is empty, in the order of extents.

@@ -47,9 +47,6 @@ func (k *killer) received(to *actor.PID, msg any) {
 	}
 	k.killed = append(k.killed, fmt.Sprintf("%s by %T", to.Id, msg))
 	k.target = ""
-	if testing.Verbose() {
-		println("killed", k.killed[0])
-	}
 	panic("killed by the test")
 }
 

@@ -37,51 +37,19 @@ func panicAt(t *testing.T, victim string, k int) (killed bool) {
 	fs := vfs.Mem()
 	var rows []string
 	runStore(t, fs, func(t *testing.T, s *actors.Store, kill *killer) {
-		ctx := t.Context()
 		mustApply(t, s, []*tablet.Mutation{put("r")})
 		rows = append(rows, "r")
 		kill.mu.Lock()
 		kill.target, kill.after = victim, k
 		kill.mu.Unlock()
-		try := func(what string, f func() error) {
-			t.Helper()
-			for i := 0; ; i++ {
-				err := f()
-				if err == nil {
-					return
-				}
-				if i == 20 {
-					t.Fatalf("%s at message %d: %s fails again and again: %v", victim, k, what, err)
-				}
-				time.Sleep(time.Second)
-			}
-		}
-		history := func(round int) {
-			for i, row := range []string{"a", "m", "z"} {
-				row = fmt.Sprintf("%s%d%d", row, round, i)
-				try("write", func() error { return s.Apply(ctx, "ci", []*tablet.Mutation{put(row), put("9" + row)}) })
-				rows = append(rows, row, "9"+row)
-			}
-			try("flush", func() error { return s.Flush(ctx, "ci") })
-			try("split", func() error { return s.AddSplits(ctx, "ci", [][]byte{fmt.Appendf(nil, "m%d", round)}) })
-			try("write", func() error { return s.Apply(ctx, "ci", []*tablet.Mutation{put(fmt.Sprint("n", round))}) })
-			rows = append(rows, fmt.Sprint("n", round))
-			try("properties", func() error { return s.SetProperties(ctx, "ci", map[string]string{"table.file.max": "10"}) })
-			try("compact", func() error { _, err := s.Compact(ctx, "ci", actors.CompactOptions{}); return err })
-			try("scan", func() error { return readAll(s) })
-		}
-		defer func() {
-			if testing.Verbose() {
-				t.Logf("%s %d: killed %v", victim, k, kill.killed)
-			}
-		}()
-		history(1)
+		when := fmt.Sprintf("%s at message %d", victim, k)
+		rows = append(rows, storeHistory(t, s, 1, when)...)
 		kill.mu.Lock()
 		kill.target = ""
 		killed = len(kill.killed) > 0
 		kill.mu.Unlock()
 		time.Sleep(time.Minute)
-		history(2)
+		rows = append(rows, storeHistory(t, s, 2, when)...)
 		synctest.Wait()
 		checkRows(t, s, rows)
 		checkDir(t, s)
@@ -90,6 +58,39 @@ func panicAt(t *testing.T, victim string, k int) (killed bool) {
 	checkRows(t, s, rows)
 	closeStore(t, s)
 	return killed
+}
+
+// storeHistory writes, flushes, splits, changes properties, compacts and reads, and tries again whatever fails. It returns
+// the rows that are there afterwards.
+func storeHistory(t *testing.T, s *actors.Store, round int, when string) (rows []string) {
+	t.Helper()
+	ctx := t.Context()
+	try := func(what string, f func() error) {
+		t.Helper()
+		for i := 0; ; i++ {
+			err := f()
+			if err == nil {
+				return
+			}
+			if i == 20 {
+				t.Fatalf("%s: %s fails again and again: %v", when, what, err)
+			}
+			time.Sleep(time.Second)
+		}
+	}
+	for i, row := range []string{"a", "m", "z"} {
+		row = fmt.Sprintf("%s%d%d", row, round, i)
+		try("write", func() error { return s.Apply(ctx, "ci", []*tablet.Mutation{put(row), put("9" + row)}) })
+		rows = append(rows, row, "9"+row)
+	}
+	try("flush", func() error { return s.Flush(ctx, "ci") })
+	try("split", func() error { return s.AddSplits(ctx, "ci", [][]byte{fmt.Appendf(nil, "m%d", round)}) })
+	try("write", func() error { return s.Apply(ctx, "ci", []*tablet.Mutation{put(fmt.Sprint("n", round))}) })
+	rows = append(rows, fmt.Sprint("n", round))
+	try("properties", func() error { return s.SetProperties(ctx, "ci", map[string]string{"table.file.max": "10"}) })
+	try("compact", func() error { _, err := s.Compact(ctx, "ci", actors.CompactOptions{}); return err })
+	try("scan", func() error { return readAll(s) })
+	return rows
 }
 
 // checkRows scans for exactly these rows.

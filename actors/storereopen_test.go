@@ -100,3 +100,77 @@ func TestStoreKeepsItsTime(t *testing.T) {
 		}
 	}
 }
+
+// TestStoreDurability: each level keeps what it promises, tables and writes of all levels beside each other: sync after a
+// power cut, flush after the end of the process; of log and none there is a beginning, and all that was flushed to files.
+func TestStoreDurability(t *testing.T) {
+	fs := vfs.Mem()
+	s := openStore(t, fs)
+	ctx := t.Context()
+	levels := []string{"none", "log", "flush", "sync"}
+	for i, level := range levels {
+		p := map[string]string{"table.file.compress.type": "none", "table.durability": levels[3-i]}
+		if err := s.CreateTable(ctx, level, nil, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetProperties(ctx, level, map[string]string{"table.durability": level}); err != nil { // while it runs
+			t.Fatal(err)
+		}
+	}
+	const each = 30
+	write := func(from, to int) {
+		for i := from; i < to; i++ {
+			for _, level := range levels {
+				if err := s.Apply(ctx, level, []*tablet.Mutation{put(fmt.Sprintf("%03d", i))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	write(0, each)
+	for _, level := range levels {
+		if err := s.Flush(ctx, level); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(each, 2*each)
+	// One write asks for more than its table does; what is before it in its tablet comes with it or not.
+	if err := s.Apply(ctx, "none", []*tablet.Mutation{put("sync")}, actors.WithDurability(tablet.DurabilitySync)); err != nil {
+		t.Fatal(err)
+	}
+	power, process := fs.Durable(), fs.Clone()
+	closeStore(t, s)
+	closed := fs.Durable()
+	check := func(what string, image *vfs.MemFS, least map[string]int) {
+		t.Helper()
+		s := openStore(t, image)
+		defer closeStore(t, s)
+		for _, level := range levels {
+			sc, err := s.Scan(ctx, level, actors.ScanOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, asked := 0, false
+			for e, err := range sc.All() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch row := string(e.Key.Row()); row {
+				case "sync":
+					asked = true
+				case fmt.Sprintf("%03d", n):
+					n++
+				default:
+					t.Errorf("%s, %s: row %s where %03d is due", what, level, row, n)
+				}
+			}
+			sc.Close()
+			if n < least[level] || asked != (level == "none") {
+				t.Errorf("%s, %s: %d rows, at least %d were promised; the one at sync is there: %v", what, level, n, least[level], asked)
+			}
+		}
+	}
+	check("power cut", power, map[string]int{"none": each, "log": each, "flush": each, "sync": 2 * each})
+	check("process crash", process, map[string]int{"none": each, "log": each, "flush": 2 * each, "sync": 2 * each})
+	check("close", closed, map[string]int{"none": each, "log": 2 * each, "flush": 2 * each, "sync": 2 * each})
+}

@@ -83,16 +83,25 @@ func (a *tabletActor) begin(c actor.Context) {
 		v := a.t.View()
 		r.result.Inputs = v.Files()
 		v.Release()
-		if len(r.result.Inputs) > 0 {
-			if !r.Order.Scratch {
-				a.t.SelectAll()
-			}
+		if a.choose(r) {
 			break
 		}
 		a.requests = a.requests[1:]
 		c.Send(r.From, &protocol.Compacted{Request: r.Request, Result: r.result})
 	}
 	a.plan(c)
+}
+
+// choose settles what a request is about; false if that is nothing.
+func (a *tabletActor) choose(r *compactRequest) bool {
+	switch {
+	case r.Order.Scratch:
+		return len(r.result.Inputs) > 0
+	case len(r.Order.Files) > 0:
+		r.result.Inputs = nil // those of its jobs
+		return a.t.SelectFiles(r.Order.Files) > 0
+	}
+	return a.t.SelectAll() > 0
 }
 
 // end answers the first request and turns to the next.
@@ -118,6 +127,9 @@ func (a *tabletActor) passed(c actor.Context, j *tabletJob, m *protocol.JobDone)
 	}
 	res := &r.result
 	res.Passes++
+	if len(r.Order.Files) > 0 {
+		res.Inputs = append(res.Inputs, j.inputs...)
+	}
 	res.Output, res.Hash = m.Output, m.Hash
 	res.Books.Add(m.Books)
 	addStats(&res.Merge, m.Merge)

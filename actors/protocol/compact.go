@@ -155,6 +155,12 @@ type CompactOrder struct {
 	Scratch bool
 	// Codec is another codec than the table's for the output; empty for the table's.
 	Codec string
+	// Files are the numbers of the files to compact, and what their run of ages demands; all if there are none. A tablet
+	// that has none of them has nothing to do.
+	Files []uint64
+	// Progress, if not nil, is told how many entries were read since it was last told. Several jobs may call it at once; it
+	// must not block.
+	Progress func(entries int64)
 }
 
 // CancelCompact takes a CompactTable back, by its token; from the engine to a tablet, a Compact by its request number.

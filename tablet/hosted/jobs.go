@@ -20,7 +20,8 @@ type Job struct {
 	// Planned is how many of the inputs the planner chose; the others complete the run of ages.
 	Planned int
 
-	wish uint64 // the wish that it serves
+	wish   uint64 // the wish that it serves
+	covers bool   // all that the wish has yet to cover
 }
 
 // Bytes is what the job reads.
@@ -36,8 +37,23 @@ func (j *Job) Bytes() (n int64) {
 // once more.
 func (t *Tablet) SelectAll() int {
 	t.wish++
+	t.partial = false
 	for _, f := range t.files {
 		t.selected[f.meta.Number] = true
+	}
+	return len(t.selected)
+}
+
+// SelectFiles is SelectAll for the files of some numbers, of which the tablet need not have all. Whatever their run of ages
+// demands is compacted with them. Only if that is everything the job is full.
+func (t *Tablet) SelectFiles(numbers []uint64) int {
+	t.wish++
+	t.partial = true
+	clear(t.selected)
+	for _, f := range t.files {
+		if slices.Contains(numbers, f.meta.Number) {
+			t.selected[f.meta.Number] = true
+		}
 	}
 	return len(t.selected)
 }
@@ -87,8 +103,9 @@ func (t *Tablet) start(user bool) (Job, bool) {
 	}
 	t.nextJob++
 	j := &Job{ID: t.nextJob, wish: t.wish, User: user, Reason: reason, Inputs: metasOf(inputs), Ages: w.ages, Planned: len(planned)}
+	j.covers = user && covered == len(t.selected)
 	// Files that came after a user's selection are newer than all of it.
-	j.Full = len(inputs) == len(t.files) || user && covered == len(t.selected)
+	j.Full = len(inputs) == len(t.files) || j.covers && !t.partial
 	t.jobs = append(t.jobs, j)
 	return *j, true
 }
@@ -159,7 +176,7 @@ func (t *Tablet) Swap(inputs []uint64, output *tablet.FileMeta) error {
 	}
 	t.jobs = slices.DeleteFunc(t.jobs, func(other *Job) bool { return other == j })
 	t.replace(inputs, output)
-	if j.User && j.Full && j.wish == t.wish && output != nil {
+	if j.covers && j.wish == t.wish && output != nil {
 		delete(t.selected, output.Number)
 	}
 	return nil

@@ -27,6 +27,7 @@ type Tablet struct {
 	nextJob  uint64
 	selected map[uint64]bool // numbers of the files that a user's compaction has yet to cover
 	wish     uint64          // how often somebody wished for one
+	partial  bool            // the last wish was not for all files
 
 	generation uint64
 	view       atomic.Pointer[View]
