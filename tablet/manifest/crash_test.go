@@ -137,8 +137,9 @@ func TestCrashAtEachCall(t *testing.T) {
 	for c := range cases(2) {
 		h := newHistory(t, *seedFlag+uint64(c))
 		h.fs = hooked(h.mem, func(call string) {
-			points++
-			h.crashHere(call, 2)
+			if points++; points%thin == 0 {
+				h.crashHere(call, 2)
+			}
 		})
 		for range 3 {
 			check(t, h.open())
@@ -161,7 +162,7 @@ func TestFailureAtEachCall(t *testing.T) {
 	runs, hits := 0, map[string]int{}
 	for c := range cases(1) {
 		for _, r := range []vfs.Rule{{}, {After: true}, {Sticky: true}, {Short: 20}, {Short: 1000, Sticky: true}, {After: true, Sticky: true}} {
-			for n := 1; ; n++ {
+			for n := 1; ; n += max(thin/3, 1) {
 				r.N = n
 				runs++
 				if !failAt(t, *seedFlag+uint64(c), r, hits) {

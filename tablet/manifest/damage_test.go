@@ -107,7 +107,7 @@ func TestTornTail(t *testing.T) {
 	}
 	for seed := *seedFlag; cuts < cases(2000); seed++ {
 		mem, w := write(t, seed, 8, false)
-		for cut := int(w.last); cut < len(w.bytes); cut++ {
+		for cut := int(w.last); cut < len(w.bytes); cut += thin {
 			for what, tail := range tails(w.bytes, cut) {
 				b := append(slices.Clone(w.bytes[:cut]), tail...)
 				if bytes.Equal(b, w.bytes) { // what was lost is what came in its place
@@ -127,7 +127,7 @@ func TestTornTail(t *testing.T) {
 		check(t, err)
 		fresh := contents(t, mem, Name(v.number))
 		whole := int(v.current.snapshot)
-		for cut := 0; cut < whole; cut += 1 + cut%7 {
+		for cut := 0; cut < whole; cut += thin * (1 + cut%7) {
 			for what, tail := range tails(fresh[:whole], cut) {
 				if bytes.Equal(tail, fresh[cut:whole]) {
 					continue
@@ -183,6 +183,22 @@ func TestDamage(t *testing.T) {
 	fmt.Printf("R05 manifest damaged=%d found=%d tails=%d corrupt=0 seed=%d\n", proven, proven, tail, *seedFlag)
 }
 
+// TestDamageBeforeTheFirstEdit flips each byte of a file that was begun and never used, with no other beside it: it is
+// damage, not a start that a crash cut short, which would be an empty store.
+func TestDamageBeforeTheFirstEdit(t *testing.T) {
+	mem, w := write(t, *seedFlag, 0, false)
+	bytes := contents(t, mem.Durable(), Name(w.number))
+	for at := range w.last {
+		b := slices.Clone(bytes)
+		b[at] ^= 0x10
+		_, err := Read(t.Context(), only(t, w.number, b))
+		snapshot := w.last - 18 // the mark behind it is a frame of 18 bytes, and proves what is in front of it
+		if (at < snapshot) != errors.Is(err, tablet.ErrCorrupt) {
+			t.Fatalf("byte %d of a snapshot of %d: %v", at, snapshot, err)
+		}
+	}
+}
+
 // TestMisplaced gives a file another's content: an older manifest under a newer name is not taken for one.
 func TestMisplaced(t *testing.T) {
 	_, w := write(t, *seedFlag, 5, true)
@@ -215,6 +231,59 @@ func TestBadContent(t *testing.T) {
 	f("number of edits", []byte{kindEdits, 1, 0x7f})
 	known := aFile(30, 3).with(func(f *FileRef) { f.LastRow = []byte("FLAG") })
 	f("neither 0 nor 1", bytes.Replace(appendEdits(nil, []Edit{Import{Tablet: 11, Add: []FileRef{*known}}}), []byte("FLAG\x00"), []byte("FLAG\x02"), 1))
+}
+
+// TestBadSnapshot spoils a snapshot, past what Apply would let through: every rule of a state is checked when it is read.
+func TestBadSnapshot(t *testing.T) {
+	base := smallState(t)
+	f := func(what string, change func(d *draft, t11, t12 *Tablet)) {
+		t.Helper()
+		d := draft{State: *base}
+		t11, t12 := *base.Tablet(11), *base.Tablet(12)
+		t11.Files, t12.Files = slices.Clone(t11.Files), slices.Clone(t12.Files)
+		change(&d, &t11, &t12)
+		d.setTablet(&t11)
+		d.setTablet(&t12)
+		err := readPayloads(t, payloads(&d.State))
+		var c *tablet.CorruptError
+		switch {
+		case what == "" && err != nil:
+			t.Errorf("unchanged: %v", err)
+		case what != "" && (!errors.As(err, &c) || !bytes.Contains([]byte(c.What), []byte(what))):
+			t.Errorf("want %q: %v", what, err)
+		}
+	}
+	f("", func(*draft, *Tablet, *Tablet) {})
+	f(`tablet 11, t;(-∞,+∞]: 1 tablets follow it`, func(_ *draft, a, _ *Tablet) { a.Extent.EndRow = nil })
+	f(`tablet 12, t;("m","z"]: 0 tablets follow it`, func(_ *draft, _, b *Tablet) { b.Extent.EndRow = []byte("z") })
+	f("session", func(_ *draft, a, _ *Tablet) { a.Session = 1 << 63 })
+	f("next age 0", func(_ *draft, a, _ *Tablet) { a.NextAge = 0 })
+	f("age 2, where 2 is the next", func(_ *draft, a, _ *Tablet) { a.NextAge = 2 })
+	f("listed twice", func(_ *draft, a, _ *Tablet) {
+		again := a.Files[0]
+		again.Ages, a.NextAge = tablet.AgeRange{Oldest: 3, Newest: 3}, 4
+		a.Files = append(a.Files, again)
+	})
+	f("overlap", func(_ *draft, a, _ *Tablet) { a.Files[0].Ages = a.Files[1].Ages })
+	f("two different ones", func(_ *draft, a, b *Tablet) {
+		b.Files[0].Number, b.Files[0].Name, b.Files[0].CRC = a.Files[0].Number, a.Files[0].Name, 99
+	})
+	f("not between 0 and", func(_ *draft, a, _ *Tablet) { a.Files[0].Number, a.Files[0].Name = 99, FileName("F", 99) })
+	f("not between 0 and", func(d *draft, _, _ *Tablet) { d.nextNumber = 12 })
+	f("opening 99", func(d *draft, _, _ *Tablet) { d.opened = 99 })
+	other := func(name string, id uint64) func(*draft, *Tablet, *Tablet) {
+		return func(d *draft, _, _ *Tablet) {
+			d.tables = []*Table{d.tables[0], {Name: name, ID: id, order: chunkedOf([]slot{{nil, 12}})}}
+			d.nextNumber = 50
+		}
+	}
+	f(`table "": not a name`, other("", 40))
+	f(`table "a": it does not follow "t"`, other("a", 40))
+	f(`table "u": ID 10 is another table's`, other("u", 10))
+	f(`table "t": number 99 is not between`, func(d *draft, _, _ *Tablet) {
+		d.tables = []*Table{{Name: "t", ID: 99, order: d.tables[0].order}}
+	})
+	f(`table "u": 1 tablets of 2 in all`, other("u", 40))
 }
 
 // readPayloads frames payloads, whatever they are, and reads the file.

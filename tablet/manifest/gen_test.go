@@ -20,7 +20,7 @@ func cases(byDefault int) int {
 	if *casesFlag > 0 {
 		return *casesFlag
 	}
-	return byDefault
+	return max(byDefault/thin, 1)
 }
 
 // gen draws edits that a state allows.

@@ -27,7 +27,7 @@ func cases(byDefault int) int {
 	if *casesFlag > 0 {
 		return *casesFlag
 	}
-	return byDefault
+	return max(byDefault/thin, 1)
 }
 
 func check(t testing.TB, err error) {
