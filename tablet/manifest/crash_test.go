@@ -172,7 +172,7 @@ func TestFailureAtEachCall(t *testing.T) {
 		}
 	}
 	for _, op := range []vfs.Op{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir, vfs.OpRemove, vfs.OpList} {
-		if hits[string(op)] == 0 {
+		if hits[string(op)] == 0 && thin == 1 {
 			t.Errorf("no %s ever failed", op)
 		}
 	}
