@@ -21,6 +21,8 @@ type PlayOptions struct {
 	Tables []string
 	// Versions is how many of each cell the tables keep. Default 2.
 	Versions int
+	// PageEntries bounds the pages of its scans. Default 16.
+	PageEntries int
 	// Properties are the tables', beside those for versions. Default QuietTable, so that nothing is compacted that the
 	// history does not ask for: a full compaction that nobody asked for would show in what old timestamps do.
 	Properties map[string]string
@@ -67,6 +69,9 @@ func NewPlayer(w *World, o PlayOptions) *Player {
 	}
 	if o.Tolerate == nil {
 		o.Tolerate = func(Op, error) bool { return len(w.options.Faults) > 0 }
+	}
+	if o.PageEntries == 0 {
+		o.PageEntries = 16
 	}
 	if o.Image == nil {
 		o.Image = Image
@@ -330,7 +335,7 @@ func (p *Player) check() (all [][]tablet.Entry, err error) {
 
 // Scan is everything in a table, whatever its labels.
 func (p *Player) Scan(table string) ([]tablet.Entry, error) {
-	sc, err := p.World.Store().Scan(context.Background(), table, actors.ScanOptions{Authorizations: p.all, PageEntries: 16})
+	sc, err := p.World.Store().Scan(context.Background(), table, actors.ScanOptions{Authorizations: p.all, PageEntries: p.options.PageEntries})
 	if err != nil {
 		return nil, err
 	}
