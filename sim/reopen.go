@@ -6,12 +6,45 @@ import (
 	"maps"
 	"slices"
 
+	"millrace/actors"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 )
 
-// partial has nothing to do as long as a store compacts all of a tablet's files or none.
-func (p *Player) partial(context.Context, Op) error { return errSkipped }
+// partial compacts a run of a tablet's files that Pick chooses. What that run demands comes along, and a tablet that was
+// split off may have the same files; so it is never sure that it is not a full compaction of some rows.
+func (p *Player) partial(ctx context.Context, op Op) error {
+	s, m := p.World.Store(), p.Models[op.Table]
+	if !m.Safe() { // the model of what a crash may take knows no compaction that may have been
+		if err := p.ended(op, m.BeginFlush(), s.Flush(ctx, op.Table)); err != nil {
+			return err
+		}
+	}
+	stats, err := s.Stats(ctx, op.Table)
+	if err != nil {
+		return p.tolerated(op, err)
+	}
+	t := stats[op.Pick%uint64(len(stats))]
+	if len(t.Files) < 2 {
+		return errSkipped
+	}
+	n := 1 + int(op.Pick>>8%uint64(len(t.Files)-1))
+	first := int(op.Pick >> 16 % uint64(len(t.Files)-n+1))
+	var numbers []uint64
+	for _, f := range t.Files[first : first+n] {
+		numbers = append(numbers, f.Number)
+	}
+	pending := m.BeginCompact(tablet.Range{})
+	_, err = s.Compact(ctx, op.Table, actors.CompactOptions{Files: numbers, NoFlush: true})
+	if Crashed(err) {
+		return err
+	}
+	if err == nil {
+		m.Unknown(pending)
+		return nil
+	}
+	return p.ended(op, pending, err)
+}
 
 // tolerated turns an error that may happen, of an operation which changes nothing that a scan shows, into errSkipped.
 func (p *Player) tolerated(op Op, err error) error {

@@ -31,6 +31,9 @@ func (m *Model) settle(p *Pending) {
 	}
 }
 
+// Safe says that all that was acknowledged is there after any crash.
+func (m *Model) Safe() bool { return len(m.journal) == 0 }
+
 // Crash says that the engine is gone. Operations in flight may have happened or not. Of acknowledged ones those are there
 // that are at least as safe as kept: DurabilityFlush for a crash of the process, DurabilitySync for a power cut; the
 // others up to some point of their tablet's order, and what was in files by an acknowledged flush. The extents are the

@@ -112,6 +112,9 @@ func (m *Model) Ack(p *Pending) {
 // Unknown says that an operation may have happened, in part even, but that nothing of it will happen later.
 func (m *Model) Unknown(p *Pending) {
 	m.end(p, func(done, all uint64) bool { return true })
+	if len(m.journal) == 0 {
+		m.base = maps.Clone(m.rows)
+	}
 }
 
 // Refused says that nothing of an operation has happened, nor will.
