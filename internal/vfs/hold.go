@@ -13,7 +13,9 @@ import (
 func Hold(fsys FS, name string) (io.Closer, error) {
 	for {
 		switch f := fsys.(type) {
-		case interface{ hold(string) (io.Closer, error) }:
+		case interface {
+			hold(string) (io.Closer, error)
+		}:
 			return f.hold(name)
 		case interface{ Unwrap() FS }:
 			fsys = f.Unwrap()
