@@ -36,13 +36,26 @@ func (d *dirFS) hold(name string) (io.Closer, error) {
 		}
 		here, err := d.standsFor(name, f)
 		if err == nil && here {
-			return f, nil
+			return &dirHold{f: f, path: d.show(name)}, nil
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, pathError("hold", d.show(name), err)
 		}
 	}
 	return nil, pathError("hold", d.show(name), errSwapped)
+}
+
+// dirHold is a lock held that leaves the file alone.
+type dirHold struct {
+	f    *os.File
+	path string
+}
+
+func (h *dirHold) Close() error {
+	if err := unlock(h.f); err != nil {
+		return pathError("unlock", h.path, err)
+	}
+	return nil
 }
 
 func (m *MemFS) hold(name string) (io.Closer, error) {

@@ -116,8 +116,14 @@ func writeHolder(f *os.File) error {
 
 // Close gives the lock back. The file stays, empty: removing it could take it from under the next holder.
 func (l *dirLock) Close() error {
-	if err := errors.Join(l.f.Truncate(0), l.f.Close()); err != nil {
+	if err := errors.Join(l.f.Truncate(0), unlock(l.f)); err != nil {
 		return pathError("unlock", l.path, err)
 	}
 	return nil
+}
+
+// unlock gives a lock back and closes its file. Closing alone would not do: a process that was forked off meanwhile shares
+// the lock until it has begun its program.
+func unlock(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
