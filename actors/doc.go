@@ -10,9 +10,9 @@
 //     keeps an actor from stopping.
 //   - Ask: one request, one answer, from outside the actors. Inbox: an address outside them.
 //   - supervision.go: one table, who fails how and who replaces it.
-//   - engineActor, schedulerActor, binnerActor, tabletActor, jobActor, scansActor, scanActor, filesActor: a file or two
-//     each. Their messages are in actors/protocol, their thinking in the pure packages below and, where it is about the
-//     engine as a whole, in permits.go, memory.go, admission.go and openfiles.go.
+//   - engineActor, schedulerActor, binnerActor, logActor, manifestActor, tabletActor, jobActor, scansActor, scanActor,
+//     filesActor: a file or a few each. Their messages are in actors/protocol, their thinking in the pure packages below
+//     and, where it is about the engine as a whole, in permits.go, memory.go, admission.go, openfiles.go and diskgate.go.
 //
 // The package writes nothing to the host's standard streams, touches no global of the library, and never shuts down a
 // system that it did not create.
