@@ -218,48 +218,63 @@ func (d *decoder) relativeKey(ref *tablet.EntryRef, flags, prefixes byte) (uint6
 			return 0, err
 		}
 	}
-	arena = append(arena, last[:int(prev[differs])+shared]...)
-	ref.Ends = tablet.Ends{Row: prev[1], Family: prev[2], Qualifier: prev[3]}
+	arena = appendShort(arena, last, int(prev[differs])+shared)
+	own := prev
 	for i := differs; i < 4; i++ {
+		bit := byte(1) << i
 		if i > differs {
 			keep := last[prev[i]:prev[i+1]]
-			if flags&(1<<i) == 0 {
-				n := 0
-				if prefixes&(1<<i) != 0 {
-					var err error
-					if n, err = d.prefixLength(len(keep)); err != nil {
-						return 0, err
-					}
+			switch {
+			case flags&bit != 0:
+				arena = append(arena, keep...)
+			case prefixes&bit != 0:
+				n, err := d.prefixLength(len(keep))
+				if err != nil {
+					return 0, err
 				}
-				keep = keep[:n]
+				arena = append(arena, keep[:n]...)
 			}
-			arena = append(arena, keep...)
 		}
-		if flags&(1<<i) == 0 {
+		if flags&bit == 0 {
 			n, err := d.length()
 			if err != nil {
 				return 0, err
 			}
-			arena = append(arena, d.raw[d.at:d.at+n]...)
+			arena = appendShort(arena, d.raw[d.at:], n)
 			d.at += n
 		}
-		setEnd(ref, i, uint32(len(arena))-ref.KeyAt)
+		own[i+1] = uint32(len(arena)) - ref.KeyAt
 	}
+	ref.Ends = tablet.Ends{Row: own[1], Family: own[2], Qualifier: own[3]}
 	ref.KeyBytes = uint32(len(arena)) - ref.KeyAt
 	d.batch.Arena = arena
 	if err := d.relativeTimestamp(ref, flags, prefixes); err != nil {
 		return 0, err
 	}
 	ref.Shared = uint32(shared)
-	return d.code(ref, &prev, differs, shared)
+	return d.code(ref, &prev, &own, differs, shared)
+}
+
+// appendShort appends the first n bytes of src, which are few as a rule: then they are copied by two moves of whole words,
+// where there is room to read and to write more than is wanted.
+func appendShort(dst, src []byte, n int) []byte {
+	const most = 16
+	at := len(dst)
+	if n <= most && len(src) >= most && cap(dst)-at >= most {
+		to := dst[at : at+most]
+		low, high := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:most])
+		binary.NativeEndian.PutUint64(to, low)
+		binary.NativeEndian.PutUint64(to[8:], high)
+		return dst[:at+n]
+	}
+	return append(dst, src[:n]...)
 }
 
 // code finds the code of an entry whose first field not flagged as the same is differs, with shared recorded bytes.
 // A writer may record less than is shared, even nothing for an equal field, so the bytes behind are looked at; in files
 // from Accumulo the first look ends it.
-func (d *decoder) code(ref *tablet.EntryRef, prev *[5]uint32, differs, shared int) (uint64, error) {
+func (d *decoder) code(ref *tablet.EntryRef, prev, own *[5]uint32, differs, shared int) (uint64, error) {
 	arena := d.batch.Arena
-	own := fieldsOf(ref)
 	for f := differs; f < 4; f++ {
 		old := arena[d.prev.KeyAt+prev[f] : d.prev.KeyAt+prev[f+1]]
 		now := arena[ref.KeyAt+own[f] : ref.KeyAt+own[f+1]]
@@ -319,10 +334,24 @@ func (d *decoder) prefixLength(had int) (int, error) {
 
 // vlong reads an integer where the decoder is, without moving on.
 func (d *decoder) vlong() (int64, int, error) {
-	if v, ok := wire.HVLong1(d.raw[d.at:]); ok {
+	rest := d.raw[d.at:]
+	if v, ok := wire.HVLong1(rest); ok {
 		return v, 1, nil
 	}
-	return wire.HVLong(d.raw[d.at:])
+	if len(rest) >= wire.MaxHVLongBytes {
+		v, n := longHVLong(rest)
+		return v, n, nil
+	}
+	return wire.HVLong(rest)
+}
+
+// longHVLong reads an integer of more than one byte, with room for the longest behind its start: eight bytes in one go,
+// and those not wanted shifted out. The sign of a timestamp's difference is what nobody can foretell, so it is no branch.
+func longHVLong(b []byte) (v int64, bytes int) {
+	first := int64(int8(b[0]))
+	n := int(-113-first)&7 + 1
+	flip := (first + 120) >> 63 // all ones below -120
+	return int64(binary.BigEndian.Uint64(b[1:])>>uint(64-8*n)) ^ flip, 1 + n
 }
 
 func (d *decoder) timestamp(ref *tablet.EntryRef, base int64) error {

@@ -367,13 +367,10 @@ func (s *skim) vlong(what string) (int64, error) {
 }
 
 func (s *skim) longVlong(what string) (int64, error) {
-	if s.at+wire.MaxHVLongBytes <= len(s.raw) { // eight bytes in one go, and those not wanted shifted out
-		first := int64(int8(s.raw[s.at]))
-		n := int(-113-first)&7 + 1
-		flip := (first + 120) >> 63 // all ones below -120; which it is nobody can foretell, so it is no branch
-		v := binary.BigEndian.Uint64(s.raw[s.at+1:]) >> uint(64-8*n)
-		s.at += 1 + n
-		return int64(v) ^ flip, nil
+	if s.at+wire.MaxHVLongBytes <= len(s.raw) {
+		v, n := longHVLong(s.raw[s.at:])
+		s.at += n
+		return v, nil
 	}
 	v, n, err := wire.HVLong(s.raw[s.at:])
 	if err != nil {
