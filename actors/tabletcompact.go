@@ -32,7 +32,14 @@ func (a *tabletActor) setMajor(j *tabletJob, next hosted.Job) {
 
 // plan wishes for every compaction that is due.
 func (a *tabletActor) plan(c actor.Context) {
-	if a.majorWaits || a.split != nil {
+	if a.split != nil {
+		return
+	}
+	if len(a.requests) > 0 && !a.requests[0].Order.Scratch && a.t.Selected() == 0 {
+		a.end(c, nil) // jobs that others had asked for have left nothing of its files
+		return
+	}
+	if a.majorWaits {
 		return
 	}
 	if len(a.requests) > 0 && a.requests[0].Order.Scratch {
