@@ -107,6 +107,7 @@ type explorer struct {
 	world  *World
 	player *Player
 	op     Op
+	number int // of the last point
 	report CrashReport
 	// Images that were opened since the models have changed last.
 	opened map[openedImage]bool
@@ -135,7 +136,7 @@ func (x *explorer) play() {
 	default:
 		err = x.player.Play(o.history(x.seed))
 	}
-	if err == nil {
+	if x.op = (Op{Kind: "close"}); err == nil {
 		err = w.CloseStore()
 	}
 	if _, _, violated := w.SyncChecks(); err == nil {
@@ -172,11 +173,12 @@ func changes(op vfs.Op) bool {
 
 // visit takes and verifies the images of one point.
 func (x *explorer) visit(when When, e vfs.Event) {
-	at := Point{Number: x.report.Points + 1, When: when, Call: e, Op: x.op}
-	x.report.Points++
+	x.number++
+	at := Point{Number: x.number, When: when, Call: e, Op: x.op}
 	if len(x.report.Failures) > 0 || x.Only != nil && !x.Only(at) {
 		return
 	}
+	x.report.Points++
 	fs := x.world.FS().(*vfs.MemFS)
 	moment := x.player.Moment()
 	for _, o := range x.Images(x.seed, at, fs) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -28,8 +29,10 @@ type Result struct {
 	Steps  uint64
 	Did    map[OpKind]int
 	Hits   map[FaultKind]int
-	Err    error
-	Report string // on a failure: who could run, who waited for what, and the last events
+	// Named and Removed are how many files were checked when the manifest first named them, and when they were removed.
+	Named, Removed int
+	Err            error
+	Report         string // on a failure: who could run, who waited for what, and the last events
 }
 
 func (r Result) String() string {
@@ -59,10 +62,9 @@ func Run(seed uint64, o RunOptions) Result {
 			err = fmt.Errorf("close: %w", err)
 		}
 	}
-	if _, _, violated := w.SyncChecks(); err == nil {
-		err = violated
-	}
-	r := Result{Seed: seed, Digest: w.Digest(), Steps: w.Steps(), Did: p.Did, Hits: w.loop.faults.did, Err: err}
+	named, removed, violated := w.SyncChecks()
+	err = errors.Join(err, violated)
+	r := Result{Named: named, Removed: removed, Seed: seed, Digest: w.Digest(), Steps: w.Steps(), Did: p.Did, Hits: w.loop.faults.did, Err: err}
 	if err != nil {
 		r.Report = w.Report()
 	}

@@ -36,7 +36,8 @@ func (m *Model) Safe() bool { return len(m.journal) == 0 }
 
 // Crash says that the engine is gone. Operations in flight may have happened or not. Of acknowledged ones those are there
 // that are at least as safe as kept: DurabilityFlush for a crash of the process, DurabilitySync for a power cut; the
-// others up to some point of their tablet's order, and what was in files by an acknowledged flush. The extents are the
+// others up to some point of their tablet's order, and what was in files by an acknowledged flush. What was never logged
+// is there up to a point of its own. The extents are the
 // table's tablets at the moment of the crash. The next check must be of the whole table.
 func (m *Model) Crash(kept Level, extents []tablet.Extent) {
 	open := slices.Clone(m.open)
@@ -63,16 +64,48 @@ func (m *Model) worlds(kept Level, rows tablet.Range, open []*Pending) tabletWor
 			least = i + 1
 		}
 	}
-	for n := least; n < len(m.journal); n++ {
-		w.options = append(w.options, replay(m, m.base, m.journal[:n], rows))
+	for _, f := range m.flushPoints() {
+		first := max(f, least)
+		for n := first; n < len(m.journal); n++ {
+			if n == first || m.journal[n-1].level > tablet.DurabilityNone {
+				w.options = append(w.options, replay(m, m.base, logged(m.journal[:n], f), rows))
+			}
+		}
+		// With all of the journal, what was in flight may be there too.
+		all := &Model{versions: m.versions, open: slices.Clone(m.open), slots: m.slots}
+		if left := logged(m.journal, f); len(left) == len(m.journal) {
+			all.rows = clip(m.rows, rows)
+		} else {
+			all.rows = replay(m, m.base, left, rows)
+		}
+		for _, p := range open {
+			all.Unknown(p)
+		}
+		w.options = append(w.options, clip(all.rows, rows))
 	}
-	// With all of the journal, what was in flight may be there too.
-	all := &Model{versions: m.versions, rows: clip(m.rows, rows), open: slices.Clone(m.open), slots: m.slots}
-	for _, p := range open {
-		all.Unknown(p)
-	}
-	w.options = append(w.options, clip(all.rows, rows))
 	return w
+}
+
+// flushPoints are how much of the journal a flush that nobody asked for may have brought into files, as far as it makes a
+// difference: what was never logged is there after a crash only if it is in a file.
+func (m *Model) flushPoints() []int {
+	points := []int{0}
+	for i, c := range m.journal {
+		if c.level == tablet.DurabilityNone {
+			points = append(points, i+1)
+		}
+	}
+	return points
+}
+
+// logged is a journal without what is neither among the first f, which are in files, nor in the log.
+func logged(journal []change, f int) []change {
+	if f >= len(journal) {
+		return journal
+	}
+	return append(slices.Clone(journal[:f]), slices.DeleteFunc(slices.Clone(journal[f:]), func(c change) bool {
+		return c.level == tablet.DurabilityNone
+	})...)
 }
 
 func within(rows tablet.Range, row string) bool {

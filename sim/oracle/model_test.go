@@ -142,6 +142,17 @@ func TestModelCrash(t *testing.T) {
 	// So does a flush to files.
 	f(sync, all, func(m *Model) { three(m); m.Ack(m.BeginFlush()); write(m, log, put("d", "x", "4")) },
 		"a/x=1 b/x=2 c/x=3 d/x=4", "a/x=1 b/x=2 c/x=3", "not a/x=1 b/x=2")
+	// What was never logged is there if a file has it; the log does not bring it back with what came after.
+	none := tablet.DurabilityNone
+	mixed := func(m *Model) {
+		write(m, sync, put("a", "x", "1"))
+		write(m, none, put("b", "x", "2"))
+		write(m, none, put("c", "x", "3"))
+		write(m, sync, put("d", "x", "4"))
+		write(m, log, put("e", "x", "5"))
+	}
+	f(sync, all, mixed, "a/x=1 d/x=4", "a/x=1 b/x=2 d/x=4", "a/x=1 b/x=2 c/x=3 d/x=4 e/x=5", "a/x=1 d/x=4 e/x=5",
+		"not a/x=1", "not a/x=1 c/x=3 d/x=4", "not a/x=1 b/x=2", "not a/x=1 b/x=2 c/x=3 e/x=5")
 	// Each tablet has an order of its own.
 	apart := func(m *Model) {
 		write(m, log, put("a", "x", "1"))
