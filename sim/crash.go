@@ -122,8 +122,20 @@ func (x *explorer) play() {
 	o := x.Run
 	o.World.Seed = x.seed
 	o.World.Layers = x.layer
-	o.Play.Began = func(op Op) { x.op = op; x.opened = nil }
-	o.Play.Ended = func(op Op) { x.op = op; x.opened = nil; x.visit(Between, vfs.Event{}) }
+	began, ended := o.Play.Began, o.Play.Ended
+	o.Play.Began = func(op Op) {
+		x.op, x.opened = op, nil
+		if began != nil {
+			began(op)
+		}
+	}
+	o.Play.Ended = func(op Op) {
+		x.op, x.opened = op, nil
+		x.visit(Between, vfs.Event{})
+		if ended != nil {
+			ended(op)
+		}
+	}
 	w := New(o.World)
 	defer w.End()
 	x.world = w
