@@ -55,7 +55,7 @@ func (a *manifestActor) onStarted(c actor.Context) {
 	if a.writer = a.core.openedManifest.Swap(nil); a.writer != nil {
 		return
 	}
-	w, err := manifest.NewWriter(a.core.fs, a.core.state.Load(), manifest.Options{NextNumber: a.core.number})
+	w, err := manifest.NewWriter(a.core.fs, a.core.state.Load(), manifest.Options{NextNumber: a.core.number, SameRun: true})
 	if err != nil {
 		panic(err) // and try again, more slowly
 	}
