@@ -198,6 +198,9 @@ type CompactOptions struct {
 	// Files are the numbers of the files to compact; those whose entries might otherwise change places with them are taken
 	// along. Default all of each tablet. Delete markers go only where these are all of a tablet's files.
 	Files []uint64
+	// KeepDeletes keeps delete markers even where all files of a tablet are compacted, so that what is written afterwards
+	// with an old timestamp stays hidden.
+	KeepDeletes bool
 	// Progress is called now and then with the number of entries read so far, in all tablets together, by one goroutine at a
 	// time. It must not block, nor call the store.
 	Progress func(entries int64)
@@ -208,7 +211,7 @@ type CompactOptions struct {
 func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]protocol.TabletCompaction, error) {
 	q := &protocol.CompactTable{
 		Token: s.tokens.Add(1), Table: table, NoFlush: o.NoFlush,
-		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec, Files: slices.Clone(o.Files), Progress: summed(o.Progress)},
+		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec, Files: slices.Clone(o.Files), KeepDeletes: o.KeepDeletes, Progress: summed(o.Progress)},
 	}
 	if o.Mode != nil {
 		q.Order.Mode = *o.Mode

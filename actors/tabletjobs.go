@@ -125,7 +125,10 @@ func (a *tabletActor) planMajor(j *tabletJob, p *jobPlan) (prefix string, ok boo
 		return "", false
 	}
 	p.spec.Full, j.inputs = j.major.Full, j.major.Inputs
-	if j.major.Full {
+	if r := j.request; r != nil && r.Order.KeepDeletes {
+		p.spec.Full = false
+	}
+	if p.spec.Full {
 		return "A", true
 	}
 	return "C", true

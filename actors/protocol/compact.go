@@ -158,6 +158,8 @@ type CompactOrder struct {
 	// Files are the numbers of the files to compact, and what their run of ages demands; all if there are none. A tablet
 	// that has none of them has nothing to do.
 	Files []uint64
+	// KeepDeletes keeps delete markers even where all files are compacted.
+	KeepDeletes bool
 	// Progress, if not nil, is told how many entries were read since it was last told. Several jobs may call it at once; it
 	// must not block.
 	Progress func(entries int64)
