@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 )
 
@@ -66,7 +65,7 @@ func (r *runner) noise(ctx context.Context) error {
 	switch x := r.rand.Float64(); {
 	case x < 0.25:
 		return r.store.Flush(ctx, tableName)
-	case x < 0.45 && slices.Contains(abilities, "partial"):
+	case x < 0.45:
 		return r.partial(ctx, func(n int) (lo, hi int) {
 			lo = r.rand.IntN(n)
 			return lo, lo + 1 + r.rand.IntN(n-lo)

@@ -62,8 +62,8 @@ func (r Result) operation() string {
 	return ": operation " + r.Op
 }
 
-// abilities are what a script may need and there is.
-var abilities = []string{"crash", "dir", "fault", "files", "iter", "open", "parallel", "split"}
+// abilities are what a script may need, all of which there is.
+var abilities = []string{"cancel", "crash", "dir", "fault", "files", "iter", "open", "parallel", "partial", "split"}
 
 // Run carries a script out. The context ends it early, which is a failure that wraps the context's error; err is nil
 // otherwise, whatever the outcome.

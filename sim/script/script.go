@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,4 +168,9 @@ func (s *Script) movable() bool {
 		}
 	}
 	return true
+}
+
+// fails says whether the script makes file calls fail.
+func (s *Script) fails() bool {
+	return slices.ContainsFunc(s.steps, func(one step) bool { _, is := one.(*faultStep); return is })
 }

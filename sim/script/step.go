@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"millrace/internal/clock"
 	"millrace/internal/nearest"
+	"millrace/tablet"
 )
 
 // step is one operation.
@@ -85,6 +88,18 @@ const (
 
 func parseOutcome(o *object) outcome {
 	return outcome(o.choice("expect", "ok", "error") == "error")
+}
+
+// try does as a batch writer does when success is wanted: what is refused for now, until log or manifest have found a new
+// file to write, is tried again while there is time.
+func (want outcome) try(ctx context.Context, do func() error) error {
+	const pause = 5 * time.Millisecond
+	for {
+		err := do()
+		if want == wantError || !errors.Is(err, tablet.ErrBusy) || clock.Sleep(ctx, clock.Real{}, pause) != nil {
+			return err
+		}
+	}
 }
 
 // of compares an error with what was expected. An operation that ran out of time has not done what was expected of it

@@ -90,7 +90,9 @@ func (s *mutateStep) mutation(i int64) *tablet.Mutation {
 }
 
 func (s *mutateStep) run(ctx context.Context, r *runner) error {
-	return s.expect.of(r.store.Apply(ctx, tableName, []*tablet.Mutation{s.mutation(0)}))
+	return s.expect.of(s.expect.try(ctx, func() error {
+		return r.store.Apply(ctx, tableName, []*tablet.Mutation{s.mutation(0)})
+	}))
 }
 
 // batchStep hands mutations to one writer with a buffer of its own.
@@ -193,16 +195,20 @@ func parseFill(o *object, _ string) step {
 }
 
 func (s *fillStep) run(ctx context.Context, r *runner) error {
+	size := r.mode.group()
+	if r.script.fails() {
+		size = 1 // what is tried again must not be there in part
+	}
 	var group []*tablet.Mutation
 	for i, more := s.from, s.holds(s.from); more; {
 		group = append(group, s.mutation(i))
 		next := i + s.by
 		more = s.holds(next) && (next > i) == (s.by > 0) // or it has run over
 		i = next
-		if len(group) < r.mode.group() && more {
+		if len(group) < size && more {
 			continue
 		}
-		if err := r.store.Apply(ctx, tableName, group); err != nil {
+		if err := wantOK.try(ctx, func() error { return r.store.Apply(ctx, tableName, group) }); err != nil {
 			return err
 		}
 		group = nil
