@@ -17,7 +17,7 @@ Millrace is Apache Accumulo's tablet storage core: it reads, checks, writes and 
 
 Data goes to standard output, everything else to standard error; progress is drawn only on a terminal. Sizes take K, M
 and G, powers of 1024. Output files are never overwritten without --force, and appear only when they are complete.`[1:],
-		newRfile(e), newStore(e), newSim(e), newVersion(e), newCompletion(e))
+		newRfile(e), newStore(e), newScript(e), newSim(e), newVersion(e), newCompletion(e))
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(e.in)

@@ -66,7 +66,7 @@ type compactedDetailed struct {
 func (e *env) compactTable(ctx context.Context, s *openStore, table, codec string, f format) error {
 	p := e.progress("compact "+table, "entries", 0)
 	defer p.end()
-	done, err := s.Compact(ctx, table, actors.CompactOptions{Codec: codec})
+	done, err := s.Compact(ctx, table, actors.CompactOptions{Codec: codec, Progress: p.set})
 	p.end()
 	if err != nil {
 		return err
