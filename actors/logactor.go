@@ -44,7 +44,7 @@ func (a *logActor) Receive(c actor.Context) {
 	case *protocol.SyncNow:
 		a.onSyncNow(c, m)
 	case *protocol.InFiles:
-		a.onInFiles(m)
+		a.onInFiles(c, m)
 	case *protocol.Heal:
 		a.trouble = backOff{}
 		a.heal()
@@ -185,10 +185,14 @@ func (a *logActor) tellReferenced(c actor.Context) {
 }
 
 // onInFiles removes segments that nobody needs any more.
-func (a *logActor) onInFiles(m *protocol.InFiles) {
+func (a *logActor) onInFiles(c actor.Context, m *protocol.InFiles) {
 	a.log.Flushed(m.Tablet, m.Session)
 	if _, err := a.log.Trim(); err != nil {
 		a.core.rt.log.Warn("log segment could not be removed", slog.Any("err", err))
+	}
+	if n := a.log.Stats().Segments; n > a.core.server.LogReferenced {
+		a.told = n - 1 // ask once more: they may have written meanwhile
+		a.tellReferenced(c)
 	}
 }
 

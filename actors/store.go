@@ -94,7 +94,7 @@ func start(ctx context.Context, o storeOptions, server ServerSettings, fs vfs.FS
 	}
 	engine, err := rt.Spawn("", Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k, loaded) }})
 	if err != nil {
-		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, k.openedLog.Load().Close(rt.clock.Now()), k.openedManifest.Load().Close(), rt.Close(context.WithoutCancel(ctx)))
 	}
 	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes)}, nil
 }
