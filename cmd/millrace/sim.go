@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"millrace/internal/vfs"
 	"millrace/sim/experiment"
+	"millrace/tablet/storage"
 )
 
 func newSim(e *env) *cobra.Command {
@@ -40,7 +42,7 @@ func (f *simFlags) register(c *cobra.Command) {
 	flags.Uint64Var(&f.seed, "seed", 1, "decides every random choice of the data")
 	flags.StringVar(&f.json, "json", "", "also write the result document to `FILE`")
 	flags.BoolVar(&f.force, "force", false, "replace the file of --json")
-	flags.StringVar(&f.data, "data", "", "keep the files in `DIR`, which must be empty or missing; default: a temporary directory, removed")
+	flags.StringVar(&f.data, "data", "", "keep the files in `DIR`, which is empty, missing or that of an earlier run; default: a temporary directory, removed")
 	flags.BoolVar(&f.quick, "quick", false, "a first look, in seconds")
 	flags.StringArrayVar(&f.set, "set", nil, "`PROPERTY=VALUE` by Accumulo's name; may be given several times")
 	f.memory = 1 << 30
@@ -82,8 +84,8 @@ func (f *simFlags) workspace() (*workspace, error) {
 		return nil, printablePath(err)
 	}
 	names, err := dir.List(".")
-	if err == nil && len(names) > 0 {
-		err = usagef("--data %s is not empty (it holds %s); a store that was closed cannot be opened again yet", printable(f.data), printable(names[0]))
+	if err == nil && len(names) > 0 && !slices.ContainsFunc(names, isStoreName) && !slices.Contains(names, storage.LockName) {
+		err = usagef("--data %s is neither empty nor a store (it holds %s)", printable(f.data), printable(names[0]))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, vfs.Close(dir))

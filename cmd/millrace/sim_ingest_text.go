@@ -29,6 +29,10 @@ func (e *env) printIngest(doc *experiment.IngestDocument, f *ingestFlags, w *wor
 func (e *env) printIngestText(doc *experiment.IngestDocument, f *ingestFlags, w *workspace) error {
 	in := &doc.Ingest
 	fmt.Fprintf(e.out, "continuous ingest on %s\n  %s\n\n", doc.Machine, settingsLine(doc.Settings))
+	if r := doc.Resumed; r != nil {
+		fmt.Fprintf(e.out, "gone on with an earlier run: %s entries were in files, %s acknowledged, %d of those missing\n\n",
+			humanize.Comma(r.Entries), humanize.Comma(r.Acknowledged), r.Missing)
+	}
 	fmt.Fprintf(e.out, "ingest\n  written   %s entries, %s, in %v: %s entries/s, %s/s, CPU %v\n",
 		humanize.Comma(in.Entries), humanize.IBytes(uint64(in.Bytes)), seconds(in.WallNS), rate(in.Entries, in.WallNS),
 		humanize.IBytes(uint64(float64(in.Bytes)/time.Duration(in.WallNS).Seconds())), seconds(in.CPUNS))

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type ingestRun struct {
 	doc      *IngestDocument
 	written  workload.Counts
 	options  workload.Options
+	journal  *ingestJournal
 	codec    string
 	// files are those of each tablet that the merges are compared on.
 	files [][]tablet.FileMeta
@@ -52,7 +54,10 @@ func startIngest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(
 	r.doc = &IngestDocument{Document: Document[IngestRow]{
 		Schema: "millrace.sim.ingest/1", Command: "ingest", Settings: settingsOf(o), Machine: ThisMachine(),
 	}}
-	if err := store.CreateTable(ctx, ciTable, r.options.Splits(o.Tablets), table); err != nil {
+	if r.journal, err = openJournal(ctx, store, o); err != nil {
+		return nil, r.closeAfter(err)
+	}
+	if err := r.table(ctx, table); err != nil {
 		return nil, r.closeAfter(err)
 	}
 	settings, err := actors.ParseTable(table)
@@ -61,6 +66,21 @@ func startIngest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(
 	}
 	r.codec = settings.Codec
 	return r, nil
+}
+
+// table makes the table, or gives the one that is there the properties that hold now.
+func (r *ingestRun) table(ctx context.Context, properties map[string]string) error {
+	there, err := r.store.Properties(ctx, ciTable)
+	if err != nil {
+		return r.store.CreateTable(ctx, ciTable, r.options.Splits(r.o.Tablets), properties)
+	}
+	changed := maps.Clone(properties)
+	for name := range there {
+		if _, set := properties[name]; !set {
+			changed[name] = "" // the default
+		}
+	}
+	return r.store.SetProperties(ctx, ciTable, changed)
 }
 
 func (r *ingestRun) closeAfter(err error) error {
@@ -82,12 +102,16 @@ func (r *ingestRun) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.goOn(ctx, g); err != nil {
+		return err
+	}
+	start := g.Counts()
 	in := &r.doc.Ingest
 	t := startTimer(r.clock)
 	total := r.options.CountsAt(r.o.Entries).Writes
-	var pending []*actors.Ack
+	acks := r.acks(start.Writes)
 	for {
-		batch := make([]*tablet.Mutation, batchMutations)
+		batch := make([]*tablet.Mutation, r.o.BatchEntries)
 		n := g.Fill(batch)
 		if n == 0 {
 			break
@@ -99,13 +123,14 @@ func (r *ingestRun) write(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("ingest: %w", err)
 		}
-		pending = append(pending, ack)
+		if err := acks.add(ctx, ack, n); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
 		if g.NeedsFlush() {
 			flush := startTimer(r.clock)
-			if err := r.flush(ctx, pending); err != nil {
+			if err := r.flush(ctx, acks); err != nil {
 				return fmt.Errorf("ingest: %w", err)
 			}
-			pending = pending[:0]
 			wall, _ := flush.stop()
 			in.FlushNS += int64(wall)
 		}
@@ -113,18 +138,21 @@ func (r *ingestRun) write(ctx context.Context) error {
 	}
 	wall, cpu := t.stop()
 	r.written = g.Counts()
-	in.Entries, in.Updates, in.WallNS, in.CPUNS = r.written.Writes, r.written.Updates, int64(wall), int64(cpu)
+	in.Entries, in.Updates = r.written.Writes-start.Writes, r.written.Updates-start.Updates
+	in.WallNS, in.CPUNS = int64(wall), int64(cpu)
 	return r.takeStock(ctx)
 }
 
-// flush returns when everything written is in synced files: a flush covers only what has been applied.
-func (r *ingestRun) flush(ctx context.Context, pending []*actors.Ack) error {
-	for _, ack := range pending {
-		if err := ack.Wait(ctx); err != nil {
-			return err
-		}
+// flush returns when everything written is in synced files, and the journal says so: a flush covers only what has been
+// applied.
+func (r *ingestRun) flush(ctx context.Context, acks *ackQueue) error {
+	if err := acks.wait(ctx, 0); err != nil {
+		return err
 	}
-	return r.store.Flush(ctx, ciTable)
+	if err := r.store.Flush(ctx, ciTable); err != nil {
+		return err
+	}
+	return r.journal.note(ctx, journalFlushed, acks.done)
 }
 
 // takeStock notes what ingest has left: files, and how much was written for them.

@@ -210,3 +210,36 @@ func TestOptionsValidate(t *testing.T) {
 	f(Options{Depth: -1}, false)
 	f(Options{Limit: -1}, false)
 }
+
+// TestUpdatedBy holds the arithmetic against the stream.
+func TestUpdatedBy(t *testing.T) {
+	o := Options{Seed: 3, FlushEntries: 7, Depth: 4, Limit: 150}
+	g, err := NewGenerator(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]uint64{}
+	updates := map[uint64]uint64{}
+	for n := uint64(0); ; n++ {
+		w, ok := g.Next()
+		if !ok {
+			break
+		}
+		cell := string(w.Row) + string(w.Family) + string(w.Qualifier)
+		if was, again := first[cell]; again {
+			updates[was] = n
+		} else {
+			first[cell] = n
+		}
+	}
+	if len(updates) != int(g.Counts().Updates) || g.Counts().Writes%o.Cycle() != 0 && g.Counts().Cycles > 5 {
+		t.Errorf("%d updates, %+v", len(updates), g.Counts())
+	}
+	for n := range uint64(g.Counts().Writes) {
+		want, updated := updates[n]
+		by, ok := o.UpdatedBy(n)
+		if updated && (by != want || !ok) || ok && !updated && by < uint64(g.Counts().Writes) {
+			t.Errorf("entry %d is updated by %d, %v; want %d, %v", n, by, ok, want, updated)
+		}
+	}
+}

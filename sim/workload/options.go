@@ -107,6 +107,22 @@ type Counts struct {
 // Cells is how many different cells were written, up to random collisions.
 func (c Counts) Cells() int64 { return c.Writes - c.Updates }
 
+// Cycle is how many entries a cycle of linked lists has.
+func (o Options) Cycle() int64 {
+	o = o.withDefaults()
+	return int64(o.Depth)*int64(o.FlushEntries) + int64(o.FlushEntries) - 1
+}
+
+// UpdatedBy is the number in the stream, from 0, of the entry that gives the cell of the n-th its new value; ok is false if
+// none does.
+func (o Options) UpdatedBy(n uint64) (by uint64, ok bool) {
+	o = o.withDefaults()
+	if n%uint64(o.Cycle()) >= uint64(o.FlushEntries)-1 {
+		return 0, false
+	}
+	return n + uint64(o.Depth)*uint64(o.FlushEntries), true
+}
+
 // CountsAt is what a stream with these options will have written when it stops at its limit, by arithmetic. The limit
 // is looked at only after a flush: F, 2F … D·F entries into a cycle, and once more after the F-1 updates that close it.
 func (o Options) CountsAt(limit int64) Counts {
@@ -116,7 +132,7 @@ func (o Options) CountsAt(limit int64) Counts {
 	}
 	f, d := int64(o.FlushEntries), int64(o.Depth)
 	closing := f - 1
-	cycle, cycleFlushes := d*f+closing, d
+	cycle, cycleFlushes := o.Cycle(), d
 	if closing > 0 {
 		cycleFlushes++
 	}
