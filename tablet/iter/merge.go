@@ -22,20 +22,22 @@ type Merge struct {
 	top     uint16 // New: the source outside the heap, if hasTop
 	hasTop  bool
 
-	spent   int // source whose batch is used up, so that the next Fill has to load another; -1 none
-	last    lastEntry
-	stats   Stats
-	err     error // repeated by Fill until the next Seek
-	seeked  bool
-	verify  bool         // check every batch
-	ranges  tablet.Range // of the last Seek, kept only to verify
-	wanted  tablet.Families
-	stack   *Stack  // made by the first NewStack, and pooled with the merge
-	loans   []*loan // see lent
-	open    bool
-	handles uint32 // see Generation
-	home    *Pool
-	next    *Merge // in the pool's free list
+	spent    int // source whose batch is used up, so that the next Fill has to load another; -1 none
+	last     lastEntry
+	stats    Stats
+	err      error // repeated by Fill until the next Seek
+	seeked   bool
+	verify   bool         // check every batch
+	ranges   tablet.Range // of the last Seek, kept only to verify
+	wanted   tablet.Families
+	stack    *Stack      // made by the first NewStack, and pooled with the merge
+	loans    []*loan     // see lent
+	watch    watchedRuns // in checking builds, as is the next
+	wrappers []watchedSource
+	open     bool
+	handles  uint32 // see Generation
+	home     *Pool
+	next     *Merge // in the pool's free list
 }
 
 // cursor is where a merge stands in one source.
@@ -98,6 +100,7 @@ func (m *Merge) Seek(ctx context.Context, r tablet.Range, f tablet.Families) err
 	}
 	m.spent, m.err, m.seeked = -1, nil, true
 	m.last.any, m.last.copied = false, false
+	m.watch.begin()
 	if m.verify {
 		m.ranges, m.wanted = r, f
 	}
@@ -138,6 +141,9 @@ func (m *Merge) Fill(ctx context.Context, out []Run) (int, error) {
 	}
 	n := m.order.fill(m, out)
 	m.stats.Switches += int64(n)
+	if m.verify {
+		m.watch.check("merge", m.Batch, out[:n], true)
+	}
 	return n, nil
 }
 

@@ -44,7 +44,7 @@ func (p *Pool) Get(mode Mode, sources []Source) *Merge {
 	m.handles++
 	cursors := m.cursors[:len(sources)]
 	for i := range cursors {
-		cursors[i].source = sources[i]
+		cursors[i].source = m.watched(i, sources[i])
 	}
 	m.cursors = cursors
 	return m

@@ -52,7 +52,7 @@ func Build(base Iterator, settings []Setting, env Env) (Iterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := base
+	top := watchIterator(base, "entries", true)
 	for _, s := range ordered {
 		factory := registry[Canonical(s.Class)]
 		if factory == nil {
@@ -63,7 +63,7 @@ func Build(base Iterator, settings []Setting, env Env) (Iterator, error) {
 		if err := it.Init(s.Options, env); err != nil {
 			return nil, fmt.Errorf("iterator %q (%s): %w", s.Name, s.Class, err)
 		}
-		top = it
+		top = watchIterator(it, s.Name, false)
 	}
 	return top, nil
 }

@@ -36,6 +36,8 @@ type Stack struct {
 	wanted  bool   // the cell is wanted: fetched, and its label visible
 	fresh   bool   // no entry since Seek, so the next begins a cell whatever its code says
 
+	watch watchedRuns // in checking builds
+
 	// Until the start of the range is reached.
 	early          bool
 	start          tablet.Key // owns its bytes
@@ -68,6 +70,7 @@ func (s *Stack) reset() {
 // begin forgets what was read before a seek.
 func (s *Stack) begin() {
 	s.runs = nil
+	s.watch.begin()
 	s.carry, s.kept, s.deleted, s.fetched, s.wanted, s.fresh = 0, 0, false, true, true, true
 }
 
@@ -164,6 +167,9 @@ func (s *Stack) drain(out []Run) (n int) {
 		runs = runs[1:]
 	}
 	s.runs = runs
+	if invariant.Enabled {
+		s.watch.check("stack", s.merge.Batch, out[:n], s.opts.PropagateDeletes)
+	}
 	return n
 }
 
