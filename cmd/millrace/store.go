@@ -18,13 +18,13 @@ import (
 )
 
 func newStore(e *env) *cobra.Command {
-	return newGroup("store", "read, write, compact and check a store's directory", `
+	return newGroup("store", "read, write, compact, check and repair a store's directory", `
 Commands on a data directory: the tables of one store, as tablets, with their log and their list of files. One process
 has a store open at a time; who finds it taken is told by whom, exit code 5.
 
 Rows, families, qualifiers, labels and values are given and printed as text: printable ASCII as it is, other bytes as
 \xNN, a backslash as \\.`[1:],
-		newStoreLs(e), newStoreScan(e), newStoreInsert(e), newStoreFlush(e), newStoreCompact(e), newStoreCheck(e))
+		newStoreLs(e), newStoreScan(e), newStoreInsert(e), newStoreFlush(e), newStoreCompact(e), newStoreCheck(e), newStoreRepair(e))
 }
 
 // storeMemory is what bounds the memory of a command that opens a store.

@@ -31,6 +31,9 @@ const (
 	frameBytes  = 16 // of a frame before its payload
 )
 
+// FrameBytes is what a record takes beside its payload, in front of it.
+const FrameBytes = frameBytes
+
 // MaxPayload is the longest payload: what the length's four bytes can say.
 const MaxPayload = math.MaxUint32
 

@@ -150,7 +150,12 @@ func (l *Loaded) Session(number uint64) (session uint64, ok bool) {
 }
 
 // Replay gives yield the entries of the log that are in no file, one by one and in the order in which they were logged, so
-// that memory is bounded by what yield keeps. The entry belongs to yield, whose error ends the replay.
+// that memory is bounded by what yield keeps. The entry belongs to yield, whose error ends the replay. A log that is damaged
+// is refused, with a word about Repair.
 func (l *Loaded) Replay(ctx context.Context, yield func(*wal.Entry) error) (wal.Report, error) {
-	return wal.Replay(ctx, l.fs, l.Segments, l.Session, yield)
+	report, err := wal.Replay(ctx, l.fs, l.Segments, l.Session, yield)
+	if errors.Is(err, tablet.ErrCorrupt) {
+		err = repairable(err)
+	}
+	return report, err
 }

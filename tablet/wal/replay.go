@@ -156,14 +156,26 @@ func (r *replay) checkMissing(numbers []uint64) error {
 		if _, there := slices.BinarySearch(numbers, n); there {
 			continue
 		}
-		k := r.known[n]
-		for _, t := range k.needed {
-			if session, ok := r.from(t.Tablet); ok && t.Session > session {
-				return tablet.Corruptf(Name(n), 0, "log segment is gone; segment %d says that it holds entries of tablet %d up to session %d, and files hold them up to session %d",
-					k.by, t.Tablet, t.Session, session)
-			}
+		if err := r.checkGone(n, numbers); err != nil {
+			return err
 		}
 		r.report.Missing = append(r.report.Missing, n)
+	}
+	return nil
+}
+
+// checkGone refuses that a segment is gone which holds what no file does.
+func (r *replay) checkGone(n uint64, numbers []uint64) *tablet.CorruptError {
+	if _, there := slices.BinarySearch(numbers, n); there {
+		return nil
+	}
+	k := r.known[n]
+	for _, t := range k.needed {
+		if session, ok := r.from(t.Tablet); ok && t.Session > session {
+			return &tablet.CorruptError{File: Name(n), What: fmt.Sprintf(
+				"log segment is gone; segment %d says that it holds entries of tablet %d up to session %d, and files hold them up to session %d",
+				k.by, t.Tablet, t.Session, session)}
+		}
 	}
 	return nil
 }
