@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"millrace/internal/vfs"
@@ -109,8 +110,17 @@ type explorer struct {
 	op     Op
 	number int // of the last point
 	report CrashReport
-	// Images that were opened since the models have changed last.
+	// Images that were opened since the models have changed last, and those that wait until the engine is between two
+	// steps: what goes wrong with them must not look like a failure of the actor that was calling.
 	opened map[openedImage]bool
+	queue  []queuedImage
+}
+
+type queuedImage struct {
+	at     Point
+	moment Moment
+	image  *vfs.MemFS
+	o      vfs.ImageOptions
 }
 
 type openedImage struct {
@@ -124,12 +134,14 @@ func (x *explorer) play() {
 	o.World.Layers = x.layer
 	began, ended := o.Play.Began, o.Play.Ended
 	o.Play.Began = func(op Op) {
+		x.drain()
 		x.op, x.opened = op, nil
 		if began != nil {
 			began(op)
 		}
 	}
 	o.Play.Ended = func(op Op) {
+		x.drain()
 		x.op, x.opened = op, nil
 		x.visit(Between, vfs.Event{})
 		if ended != nil {
@@ -154,6 +166,7 @@ func (x *explorer) play() {
 	if _, _, violated := w.SyncChecks(); err == nil {
 		err = violated
 	}
+	x.drain()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, w.Report())
 	}
@@ -183,7 +196,7 @@ func changes(op vfs.Op) bool {
 	return false
 }
 
-// visit takes and verifies the images of one point.
+// visit takes the images of one point.
 func (x *explorer) visit(when When, e vfs.Event) {
 	x.number++
 	at := Point{Number: x.number, When: when, Call: e, Op: x.op}
@@ -193,36 +206,47 @@ func (x *explorer) visit(when When, e vfs.Event) {
 	x.report.Points++
 	fs := x.world.FS().(*vfs.MemFS)
 	moment := x.player.Moment()
-	for _, o := range x.Images(x.seed, at, fs) {
-		x.report.Images++
-		x.report.ByMode[o.Mode]++
-		if err := x.open(at, moment, fs.Image(o), o); err != nil {
-			x.report.Failures = append(x.report.Failures, CrashFailure{x.seed, at, o, err})
-			return
-		}
-	}
-}
-
-// open verifies one image, unless it is one that was verified.
-func (x *explorer) open(at Point, m Moment, image *vfs.MemFS, o vfs.ImageOptions) *Broken {
-	killed := o.Mode == vfs.ImageAll
-	key := openedImage{image.Sum(), killed}
-	if x.opened[key] {
-		return nil
-	}
 	if x.opened == nil || at.Op.Kind == Reopen { // which changes the models in between
 		x.opened = make(map[openedImage]bool)
 	}
-	x.opened[key] = true
+	for _, o := range x.Images(x.seed, at, fs) {
+		x.report.Images++
+		x.report.ByMode[o.Mode]++
+		image := fs.Image(o)
+		key := openedImage{image.Sum(), o.Mode == vfs.ImageAll}
+		if x.opened[key] {
+			continue
+		}
+		x.opened[key] = true
+		x.queue = append(x.queue, queuedImage{at, moment, image, o})
+	}
+}
+
+// drain verifies the images that wait, up to the first that breaks a promise.
+func (x *explorer) drain() {
+	for _, q := range x.queue {
+		if len(x.report.Failures) > 0 {
+			break
+		}
+		if err := x.open(q); err != nil {
+			x.report.Failures = append(x.report.Failures, CrashFailure{x.seed, q.at, q.o, err})
+		}
+	}
+	x.queue = nil
+}
+
+// open verifies one image.
+func (x *explorer) open(q queuedImage) *Broken {
 	x.report.Opened++
 	var more History
 	if x.MoreEvery > 0 && x.report.Opened%x.MoreEvery == 0 {
 		more = x.More
 	}
-	if err := m.VerifyAnd(x.seed, image, killed, more); err != nil {
-		return mismatched(err).(*Broken)
+	var b *Broken
+	if err := q.moment.VerifyAnd(x.seed, q.image, q.o.Mode == vfs.ImageAll, more); err != nil && !errors.As(err, &b) {
+		b = &Broken{Unopened, err}
 	}
-	return nil
+	return b
 }
 
 // AfterCrash is what tells that a store which has opened works: writes that are the newest of their cells, a flush and a

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ func (p *Player) Moment() Moment {
 // Verify opens an image of the files of a moment in a world of its own and holds it against the moment: everything that
 // must be there is, nothing else is, and a second opening gives the same; the store's own check finds no damage before,
 // and nothing at all after it was closed. Killed says that only the process has ended, so that the image holds what was
-// handed to the system. A moment can be verified against any number of images. The error is a *Broken.
+// handed to the system. A moment can be verified against any number of images. The error wraps a *Broken.
 func (m Moment) Verify(seed uint64, image vfs.FS, killed bool) error {
 	return m.VerifyAnd(seed, image, killed, nil)
 }
@@ -64,7 +65,7 @@ func (m Moment) VerifyAnd(seed uint64, image vfs.FS, killed bool, more History) 
 	more = slices.DeleteFunc(slices.Clone(more), func(op Op) bool { return p.Models[op.Table] == nil })
 	if len(more) > 0 {
 		if err := p.playMore(more); err != nil {
-			return fmt.Errorf("then: %w", mismatched(err))
+			return then(mismatched(err))
 		}
 	}
 	if err := checkStore(image, true); err != nil {
@@ -102,6 +103,15 @@ func (m Moment) verify(w *World, p *Player) error {
 		return broken(Unopened, fmt.Errorf("second close: %w", err))
 	}
 	return nil
+}
+
+// then says of a *Broken that it came later.
+func then(err error) error {
+	var b *Broken
+	if errors.As(err, &b) {
+		return &Broken{b.Harm, fmt.Errorf("then: %w", b.Err)}
+	}
+	return err
 }
 
 // playMore opens the store once more and closes it at the end.
