@@ -15,6 +15,7 @@ type diskGate struct {
 	mu    sync.Mutex
 	full  bool
 	tries backOff
+	open  bool // a try is under way, as far as is known
 }
 
 // isFull says whether an error is of a disk without space.
@@ -26,6 +27,7 @@ func isFull(err error) bool {
 func (g *diskGate) failed(now time.Time) (first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.open = false
 	first = !g.full
 	if first {
 		g.full = true
@@ -47,14 +49,22 @@ func (g *diskGate) try(now time.Time) time.Duration {
 		return wait
 	}
 	g.tries.failed(now)
+	g.open = true
 	return 0
+}
+
+// trying says whether a try is under way, so that it is not known yet whether there still is no space.
+func (g *diskGate) trying() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.full && g.open
 }
 
 // ok notes that something was written.
 func (g *diskGate) ok() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.full = false
+	g.full, g.open = false, false
 }
 
 // again lets one try through at once, because there seems to be space.

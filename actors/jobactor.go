@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -33,8 +34,19 @@ type jobPlan struct {
 	spec   job.Spec           // without inputs and output
 	fs     vfs.FS
 	name   string // of the output, in its final place
+	// leave, if not nil, gives an output that could not be removed to those who try until it is.
+	leave func()
 	// progress, if not nil, is told how many entries each step has read.
 	progress func(entries int64)
+}
+
+// remove takes the output away. What stays after an error is garbage, which no manifest names.
+func (p *jobPlan) remove() error {
+	err := p.fs.Remove(p.name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && p.leave != nil {
+		p.leave()
+	}
+	return err
 }
 
 // release lets go of the inputs.
@@ -138,7 +150,7 @@ func (a *jobActor) open() (err error) {
 		spec.Inputs = append(spec.Inputs, job.File(r))
 	}
 	spec.Create = a.create
-	spec.Remove = func() error { return a.plan.fs.Remove(a.plan.name) }
+	spec.Remove = a.plan.remove
 	a.job, err = job.New(spec, a.pool)
 	return err
 }
@@ -147,7 +159,7 @@ func (a *jobActor) open() (err error) {
 func (a *jobActor) create() (vfs.File, error) {
 	f, err := a.plan.fs.Create(a.plan.name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		_ = a.plan.fs.Remove(a.plan.name)
+		_ = a.plan.remove()
 	}
 	return f, err
 }
@@ -161,7 +173,7 @@ func (a *jobActor) complete() *protocol.JobDone {
 	switch {
 	case a.plan.kind == protocol.Scratch:
 		m.Took = clock.Since(a.rt.clock, a.began) // hashing is not part of it
-		m.Hash, m.Err = hashFile(a.plan.fs, a.plan.name)
+		m.Hash, m.Err = hashFile(a.plan.fs, &m.Output)
 		m.Err = errors.Join(m.Err, a.removeOutput())
 		return m
 	case m.Output.Entries == 0:
@@ -174,9 +186,8 @@ func (a *jobActor) complete() *protocol.JobDone {
 }
 
 func (a *jobActor) removeOutput() error {
-	err := a.plan.fs.Remove(a.plan.name)
-	a.remove = err != nil
-	return err
+	a.remove = false
+	return a.plan.remove()
 }
 
 // finish sends JobDone, once, and lets go of everything.
@@ -189,8 +200,8 @@ func (a *jobActor) finish(c actor.Context, m *protocol.JobDone) {
 	if m.Err != nil {
 		m.Output = tablet.FileMeta{}
 	} else if a.remove {
-		fsys, name := a.plan.fs, a.plan.name
-		m.Discard = func() { _ = fsys.Remove(name) } // on the way down; what stays is garbage that no manifest names
+		plan := a.plan
+		m.Discard = func() { _ = plan.remove() }
 		a.remove = false
 	}
 	a.discard()
@@ -212,20 +223,22 @@ func (a *jobActor) discard() {
 	}
 }
 
-// hashFile reads a file whole.
-func hashFile(fsys vfs.FS, name string) (sum [32]byte, err error) {
-	f, err := fsys.Open(name)
+// hashFile reads a file whole, which has to be what was written.
+func hashFile(fsys vfs.FS, meta *tablet.FileMeta) (sum [32]byte, err error) {
+	f, err := fsys.Open(meta.Name)
 	if err != nil {
 		return sum, err
 	}
 	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return sum, err
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
-		return sum, fmt.Errorf("hash %s: %w", name, err)
+	h, crc := sha256.New(), crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(io.MultiWriter(h, crc), io.NewSectionReader(f, 0, meta.Bytes))
+	switch {
+	case err != nil:
+		return sum, fmt.Errorf("hash %s: %w", meta.Name, err)
+	case n != meta.Bytes:
+		return sum, tablet.Corruptf(f.Name(), n, "the file ends here, of %d bytes written", meta.Bytes)
+	case crc.Sum32() != meta.CRC:
+		return sum, tablet.Corruptf(f.Name(), 0, "CRC32C of the file is %08x, of what was written %08x", crc.Sum32(), meta.CRC)
 	}
 	return [32]byte(h.Sum(nil)), nil
 }

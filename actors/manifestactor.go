@@ -64,7 +64,7 @@ func (a *manifestActor) onStarted(c actor.Context) {
 }
 
 func (a *manifestActor) onRecord(c actor.Context, m *protocol.Record) {
-	if now := a.core.rt.clock.Now(); !a.trouble.due(now) || a.trouble.fails > 0 && a.core.disk.try(now) > 0 {
+	if !a.mayTry() {
 		c.Send(m.From, &protocol.Recorded{Request: m.Request, Err: a.busy()})
 		return
 	}
@@ -78,6 +78,13 @@ func (a *manifestActor) onRecord(c actor.Context, m *protocol.Record) {
 		a.failed(c, err)
 	}
 	c.Send(m.From, &protocol.Recorded{Request: m.Request, Err: err, Doubt: errors.Is(err, manifest.ErrInDoubt)})
+}
+
+// mayTry says whether it is time to write, after a failure. The record of a job that was let through on a full disk is part
+// of that job's try: were it a try of its own, it would come too early each time, and the job would be done in vain.
+func (a *manifestActor) mayTry() bool {
+	now := a.core.rt.clock.Now()
+	return a.trouble.fails == 0 || a.trouble.due(now) && (a.core.disk.trying() || a.core.disk.try(now) == 0)
 }
 
 // busy is why nothing is recorded for now.

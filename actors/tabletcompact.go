@@ -192,22 +192,32 @@ func (a *tabletActor) delay(ends *replacements) time.Duration {
 	return ends.rule.most
 }
 
-// putOff gives a job up before it begins, because there is no space on the disk.
+// putOff gives a job up before it begins, because there is no space on the disk. While somebody else's try is under way
+// nobody is told so yet: that decides.
 func (a *tabletActor) putOff(c actor.Context, j *tabletJob, wait time.Duration) {
+	open := a.core.disk.trying() && wait > undecidedTick
+	if open {
+		wait = undecidedTick
+	}
 	a.forget(c, j)
-	switch j.kind {
-	case protocol.Minor:
+	switch {
+	case j.kind == protocol.Minor && open:
+		a.flushLater(c, wait)
+	case j.kind == protocol.Minor:
 		a.flushFailed(c, errNoSpace, wait)
-	case protocol.Scratch:
+	case j.kind == protocol.Scratch:
 		a.backOff(c, wait)
 	default:
 		a.must(a.t.Cancel(j.major.ID))
 		a.backOff(c, wait)
 	}
-	if j.request != nil {
+	if j.request != nil && !open {
 		a.end(c, fmt.Errorf("compact %s: %w", a.name, errNoSpace))
 	}
 }
+
+// undecidedTick is how often a job looks whether another's try on a full disk has ended.
+const undecidedTick = 100 * time.Millisecond
 
 var errNoSpace = fmt.Errorf("the disk was full when something was last tried: %w: %w", tablet.ErrBusy, syscall.ENOSPC)
 

@@ -85,6 +85,11 @@ func (a *tabletActor) flushFailed(c actor.Context, err error, delay time.Duratio
 	if a.split != nil { // the user is not kept waiting for it
 		a.splitFailed(c, err)
 	}
+	a.flushLater(c, delay)
+}
+
+// flushLater has flushes wait for a while.
+func (a *tabletActor) flushLater(c actor.Context, delay time.Duration) {
 	a.flushWaits = true
 	a.core.rt.CancelTimer(a.flushTimer)
 	a.flushTimer = a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Minor})

@@ -87,6 +87,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		}
 	}
 	p.name = manifest.FileName(prefix, uint64(j.id))
+	p.leave = func() { a.core.files.unname(tablet.FileMeta{Number: uint64(p.id), Name: p.name}) }
 	j.name = p.name
 	for _, meta := range j.inputs {
 		p.files = append(p.files, a.core.files.lease(meta))
