@@ -17,6 +17,7 @@ type copier struct {
 	stack  *iter.Stack
 	top    iter.Iterator
 	limits tablet.Range
+	audit  *audit // nil but in checking builds
 
 	runs    []iter.Run // drawn and not yet written; a part of in
 	written int64
@@ -83,6 +84,7 @@ func (c *copier) writeRun(w *rfile.Writer, limit int) (int, error) {
 	if err := w.AppendRun(b, run.Code, int(run.Lo), int(hi)); err != nil {
 		return 0, err
 	}
+	c.audit.wrote(b, run.Lo, hi)
 	c.written += int64(n)
 	if hi == run.Hi {
 		c.runs = c.runs[1:]
@@ -148,6 +150,18 @@ func (c *copier) books() iter.Books {
 	}
 	b.Written = c.written
 	return b
+}
+
+// closeBooks holds them against the audit's, at the end of a group.
+func (c *copier) closeBooks() {
+	if c.audit == nil {
+		return
+	}
+	below := c.books()
+	if c.stack != nil {
+		below = c.stack.Books()
+	}
+	c.audit.close(below, c.top != nil)
 }
 
 func (c *copier) close() error {

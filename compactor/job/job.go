@@ -129,11 +129,13 @@ func (j *Job) open(f tablet.Families) (*copier, error) {
 	for _, in := range j.spec.Inputs {
 		sources = append(sources, sourcesOf(in, f, size)...)
 	}
+	books := newAudit(&j.spec)
+	books.watch(sources)
 	m := j.pool.Get(j.spec.Mode, sources)
 	if j.spec.KeepAll {
-		return &copier{merge: m}, nil
+		return &copier{merge: m, audit: books}, nil
 	}
-	c := &copier{merge: m, limits: j.spec.Range, stack: iter.NewStack(m, iter.StackOptions{
+	c := &copier{merge: m, audit: books, limits: j.spec.Range, stack: iter.NewStack(m, iter.StackOptions{
 		PropagateDeletes: !j.spec.Full, MaxVersions: j.spec.MaxVersions,
 	})}
 	if len(j.spec.Iterators) > 0 {
@@ -156,6 +158,7 @@ func (j *Job) iterators(base iter.Iterator) (iter.Iterator, error) {
 
 func (j *Job) endGroup() error {
 	j.account()
+	j.copier.closeBooks()
 	err := j.copier.close()
 	j.copier = nil
 	j.group++
