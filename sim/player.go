@@ -309,6 +309,9 @@ func (p *Player) check() (all [][]tablet.Entry, err error) {
 	if _, _, err := p.World.SyncChecks(); err != nil {
 		return nil, broken(Damaged, err)
 	}
+	if err := p.World.Panicked(); err != nil {
+		return nil, err
+	}
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
 		found, err := p.Scan(table)
 		for try := 0; err != nil && try < 50 && p.tolerate(Op{Kind: Check, Table: table}, err); try++ {

@@ -64,6 +64,9 @@ func Run(seed uint64, o RunOptions) Result {
 	}
 	named, removed, violated := w.SyncChecks()
 	err = errors.Join(err, violated)
+	if err == nil {
+		err = w.Panicked()
+	}
 	r := Result{Named: named, Removed: removed, Seed: seed, Digest: w.Digest(), Steps: w.Steps(), Did: p.Did, Hits: w.loop.faults.did, Err: err}
 	if err != nil {
 		r.Report = w.Report()

@@ -126,7 +126,7 @@ func play(o Options, po PlayOptions, h History, beside func(p *Player)) (r playe
 		return r, fmt.Errorf("close: %w", err)
 	}
 	_, _, err = w.SyncChecks()
-	return r, err
+	return r, errors.Join(err, w.Panicked())
 }
 
 // doOr does an operation. A check is see's, and compactions of some files are exact.

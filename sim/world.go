@@ -75,6 +75,7 @@ type World struct {
 	clients []*Client
 	opened  uint64
 	ticks   int64
+	panics  []error // of actors, beside those that faults have made
 }
 
 // New makes a world in which no store is open yet.
@@ -140,6 +141,9 @@ func (w *World) received(to *actor.PID, msg any) {
 
 func (w *World) failed(err *actors.PanicError) {
 	w.loop.note(err.Actor, "panicked", 0, 0)
+	if _, injected := err.Value.(InjectedPanic); !injected && !w.loop.crashed {
+		w.panics = append(w.panics, fmt.Errorf("%w\n%s", err, err.Stack))
+	}
 	if w.options.Hooks.Failed != nil {
 		w.options.Hooks.Failed(err)
 	}
@@ -282,6 +286,9 @@ func (w *World) Digest() string { return w.loop.log.digest() }
 
 // Report says who could run, who waits for what, and what happened last.
 func (w *World) Report() string { return w.loop.report() }
+
+// Panicked is what actors have panicked with that no fault made them: the engine gets over it, and is wrong all the same.
+func (w *World) Panicked() error { return errors.Join(w.panics...) }
 
 // Crashed says that err is because the engine has crashed, and not because of anything it did.
 func Crashed(err error) bool { return errors.Is(err, ErrCrashed) }
