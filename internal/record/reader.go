@@ -36,6 +36,9 @@ type End struct {
 	Sealed bool // the end is the one its writer gave it
 	// Torn says that bytes follow which do not verify and which no record proves to have been synced.
 	Torn bool
+	// Marred says of a torn end that what follows is the seal, but for one byte. No crash leaves that: it is damage, though
+	// nothing is lost.
+	Marred bool
 }
 
 // Outside is what others know of a file.
@@ -186,6 +189,12 @@ func (r *Reader) stop(torn bool) error {
 		}
 	}
 	r.end = End{Offset: r.off, Synced: r.Synced(), Torn: torn}
+	if torn {
+		var err error
+		if r.end.Marred, err = r.marred(); err != nil {
+			return err
+		}
+	}
 	return io.EOF
 }
 

@@ -171,7 +171,7 @@ func (c *checker) manifest(l *Loaded) {
 	size := c.size(r.Manifest)
 	r.Bytes += size
 	if found.End.Torn {
-		c.find(Finding{Kind: Torn, File: r.Manifest, Offset: found.End.Offset, What: fmt.Sprintf("%d bytes are no record", size-found.End.Offset)})
+		c.find(tornFinding(r.Manifest, found.End.Offset, size, found.End.Marred))
 	}
 	c.done(size)
 }
@@ -191,7 +191,7 @@ func (c *checker) log(l *Loaded) error {
 		s := &report.Segments[i]
 		bytes += s.Bytes
 		if s.Torn {
-			c.find(Finding{Kind: Torn, File: wal.Name(s.Number), Offset: s.End, What: fmt.Sprintf("%d bytes are no record", s.Bytes-s.End)})
+			c.find(tornFinding(wal.Name(s.Number), s.End, s.Bytes, s.Marred))
 		}
 	}
 	c.report.Bytes += bytes

@@ -22,7 +22,7 @@ const (
 	// Unreadable: the file system gave an error, or there is something else in place of a file.
 	Unreadable
 	// Torn: a file that was not closed ends in bytes that are no record. A crash leaves this behind the last record that
-	// was acknowledged; damage to the last record, or to the mark of a closed file, looks the same.
+	// was acknowledged; damage to the last record of a file that was not closed looks the same.
 	Torn
 	// Unfinished: a manifest file that a crash left before it counted, or one that no longer does.
 	Unfinished
@@ -55,6 +55,14 @@ type Finding struct {
 
 func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s at offset %d: %s", f.Kind, f.File, f.Offset, f.What)
+}
+
+// tornFinding is about what follows the last record of a file.
+func tornFinding(name string, end, size int64, marred bool) Finding {
+	if marred {
+		return Finding{Kind: Damage, File: name, Offset: end, What: "the mark of a closed file has a byte wrong; no record is lost"}
+	}
+	return Finding{Kind: Torn, File: name, Offset: end, What: fmt.Sprintf("%d bytes are no record", size-end)}
 }
 
 // findingOf sorts an error about a file, or about one of those in a directory, which the error then names.

@@ -216,7 +216,7 @@ func (r *replay) segment(ctx context.Context, number uint64) error {
 	s.prove(end.Synced)
 	s.keep()
 	r.report.Segments = append(r.report.Segments, Segment{Number: number, Bytes: size, End: end.Offset, Synced: end.Synced,
-		Sealed: end.Sealed, Torn: end.Torn, Needed: sorted(s.needed)})
+		Sealed: end.Sealed, Torn: end.Torn, Marred: end.Marred, Needed: sorted(s.needed)})
 	return nil
 }
 

@@ -46,6 +46,7 @@ type Segment struct {
 	Synced int64
 	Sealed bool
 	Torn   bool
+	Marred bool // torn, and what follows is the mark of a sealed segment with a byte wrong: damage, and nothing lost
 	// Needed are the tablets with entries that are in no file and are known to have been on stable storage here, and the
 	// highest session of each; by tablet.
 	Needed []TabletSession
