@@ -178,7 +178,7 @@ func TestAfterOneFullWrite(t *testing.T) {
 		full := Op{Kind: Full, Table: "t"}
 		r.play(History{{Kind: Split, Table: "t", Row: []byte("r02")}, write(1), full, write(2), full, write(3), full, write(4)})
 		if hit = r.faulty.Calls(vfs.OpWrite) > 0 && slices.ContainsFunc(r.faulty.Hits(), func(c vfs.Call) bool { return c.Op == vfs.OpWrite }); hit && len(r.broken) > 0 {
-			t.Errorf("write %d of the manifest: %s", n, r.report(nil))
+			t.Errorf("write %d of the manifest: %s", n, r.report())
 		}
 		r.w.End()
 		if n > 200 {

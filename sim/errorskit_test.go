@@ -43,6 +43,7 @@ type trial struct {
 	roles  map[roleSite]int // hits
 	seen   map[roleSite]int // calls
 	spoilt map[string]bool  // files of which a write or a sync failed
+	random bool             // take images that keep some of what was not synced, too
 	healed time.Duration    // when the fault was gone; -1 while it is there
 	tries  int              // of an opening or a check that a lasting fault keeps from succeeding
 	opsHit int              // operations that have ended since the first hit
@@ -52,7 +53,7 @@ type trial struct {
 	value  map[string]bool  // what the changing property may be
 	broken []breach
 	verify int // images still to be held against what was acknowledged after the hit
-	images int
+	images []snapshot
 	atEnd  int // calls until the history was over
 }
 
@@ -215,15 +216,32 @@ func (t *trial) opEnded(op Op) {
 	if t.verify > 0 && t.w.store != nil {
 		t.verify--
 		t.verifyImage(fmt.Sprintf("a power cut after %v", op), t.mem.Durable(), false)
+		if t.random {
+			image := t.mem.Image(vfs.ImageOptions{Mode: vfs.ImageModes()[t.opsHit%len(vfs.ImageModes())], Seed: t.seed + uint64(t.fault.call)})
+			t.verifyImage(fmt.Sprintf("a power cut that keeps some, after %v", op), image, false)
+		}
 	}
 }
 
+// snapshot is an image that is held against its moment when the trial is over.
+type snapshot struct {
+	when   string
+	moment Moment
+	image  *vfs.MemFS
+	killed bool
+}
+
 func (t *trial) verifyImage(when string, image *vfs.MemFS, killed bool) {
-	t.images++
 	m := t.p.Moment()
 	m.options.Tolerate = func(Op, error) bool { return false }
-	if err := m.Verify(t.seed, image, killed); err != nil {
-		t.breach("lost", fmt.Errorf("%s: %w", when, err))
+	t.images = append(t.images, snapshot{when, m, image, killed})
+}
+
+func (t *trial) verifyImages() {
+	for _, s := range t.images {
+		if err := s.moment.Verify(t.seed, s.image, s.killed); err != nil {
+			t.breach("lost", fmt.Errorf("%s: %w", s.when, err))
+		}
 	}
 }
 
@@ -234,19 +252,32 @@ func (t *trial) nothingHeld(when string) {
 	}
 }
 
-// play does a history and then sees to it that everything is well again. Its error is one that ends the trial.
-func (t *trial) play(h History) {
-	if err := t.begin(); err != nil {
-		t.breach("failed", fmt.Errorf("at the beginning: %w", err))
+// play does histories, one after the other or several at once, and then sees to it that everything is well again.
+func (t *trial) play(all ...History) {
+	defer t.verifyImages()
+	err := t.begin()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("at the beginning: %w", err)
+	case len(all) > 1:
+		err = t.p.PlayAtOnce(all...)
+	default:
+		err = t.playOne(all[0])
+	}
+	if err != nil {
+		t.breach("failed", err)
 		return
 	}
+	t.finish()
+}
+
+func (t *trial) playOne(h History) error {
 	for _, op := range h {
 		if err := t.do(op); err != nil {
-			t.breach("failed", fmt.Errorf("%v: %w", op, err))
-			return
+			return fmt.Errorf("%v: %w", op, err)
 		}
 	}
-	t.finish()
+	return nil
 }
 
 // begin opens the store, more than once if it has to.
@@ -437,7 +468,7 @@ func (t *trial) noOrphans() {
 }
 
 // report says what happened, for a trial that failed.
-func (t *trial) report(h History) string {
+func (t *trial) report(all ...History) string {
 	var b strings.Builder
 	for _, one := range t.broken {
 		fmt.Fprintf(&b, "%s: %v\n", one.what, one.err)
@@ -445,7 +476,10 @@ func (t *trial) report(h History) string {
 	hits := t.faulty.Hits()
 	fmt.Fprintf(&b, "hit %d calls, the first: %v\n", len(hits), hits[:min(len(hits), 3)])
 	fmt.Fprintf(&b, "told:\n  %s\n", strings.Join(t.errs, "\n  "))
-	fmt.Fprintf(&b, "history:\n%v%s", h, t.w.Report())
+	for _, h := range all {
+		fmt.Fprintf(&b, "history:\n%v", h)
+	}
+	b.WriteString(t.w.Report())
 	return b.String()
 }
 
@@ -474,11 +508,11 @@ func (y *tally) stop() bool {
 	return y.failed >= 8
 }
 
-func (y *tally) add(t *trial, h History) {
+func (y *tally) add(t *trial, all ...History) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.runs++
-	y.images += t.images
+	y.images += len(t.images)
 	if t.hit() && t.told > 0 {
 		y.told++
 	} else if t.hit() {
@@ -498,7 +532,7 @@ func (y *tally) add(t *trial, h History) {
 		y.figures[b.what]++
 	}
 	name, _, _ := strings.Cut(y.t.Name(), "/")
-	y.t.Errorf("seed %d, fault %v:\n%s\nagain: go test ./sim -run '^%s$' -v -args -seed %d -fault %v", t.seed, t.fault, t.report(h), name, t.seed, t.fault)
+	y.t.Errorf("seed %d, fault %v:\n%s\nagain: go test ./sim -run '^%s$' -v -args -seed %d -fault %v", t.seed, t.fault, t.report(all...), name, t.seed, t.fault)
 }
 
 // sites lists the sites that were hit, and those that never were.
