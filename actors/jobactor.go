@@ -117,6 +117,27 @@ func (a *jobActor) onContinue(c actor.Context) {
 	}
 }
 
+// run does all of a job on the caller's goroutine: for one that no actor is there for yet. An output that was written is
+// the caller's.
+func (a *jobActor) run(ctx context.Context) *protocol.JobDone {
+	a.began = a.rt.clock.Now()
+	for {
+		done, err := a.step()
+		if err == nil {
+			err = ctx.Err()
+		}
+		m := &protocol.JobDone{Err: err}
+		if err == nil && done {
+			m = a.complete()
+			a.remove = m.Err != nil
+		}
+		if done || m.Err != nil {
+			a.discard()
+			return m
+		}
+	}
+}
+
 // step does a bounded piece of work, and adds up the processor time that it takes.
 func (a *jobActor) step() (done bool, err error) {
 	runtime.LockOSThread()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"millrace/tablet"
-	"millrace/tablet/hosted"
 	"millrace/tablet/manifest"
 	"millrace/tablet/storage"
 	"millrace/tablet/wal"
@@ -35,25 +33,36 @@ func (k *core) load(ctx context.Context) ([]*loadedTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := k.replay(ctx, found, tables)
+	fill := newRefill(k, found, tables)
+	report, err := fill.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	writer, err := manifest.NewWriter(k.fs, found.State, manifest.Options{NextNumber: k.number, NextLSN: report.NextLSN})
-	if err != nil {
-		return nil, err
+	writer := fill.writer
+	if writer == nil {
+		if writer, err = manifest.NewWriter(k.fs, found.State, manifest.Options{NextNumber: k.number, NextLSN: report.NextLSN}); err != nil {
+			return nil, err
+		}
+		k.state.Store(writer.State())
 	}
-	k.state.Store(writer.State())
 	log, err := wal.New(k.fs, k.logOptions(report))
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
+	fill.filed(log)
 	k.openedLog.Store(log)
 	k.openedManifest.Store(writer)
-	if _, err := storage.Sweep(k.fs, found, writer); err != nil {
-		k.rt.log.Warn("files that nothing names could not be removed", slog.Any("err", err))
+	if fill.writer == nil {
+		k.sweep(found, writer)
 	}
 	return tables, nil
+}
+
+// sweep removes files that nothing names, as far as it can.
+func (k *core) sweep(found *storage.Loaded, w *manifest.Writer) {
+	if _, err := storage.Sweep(k.fs, found, w); err != nil {
+		k.rt.log.Warn("files that nothing names could not be removed", slog.Any("err", err))
+	}
 }
 
 func (k *core) loadTables(s *manifest.State) ([]*loadedTable, error) {
@@ -74,32 +83,4 @@ func (k *core) loadTables(s *manifest.State) ([]*loadedTable, error) {
 		tables = append(tables, l)
 	}
 	return tables, nil
-}
-
-// replay puts what the log holds beyond files into memory.
-func (k *core) replay(ctx context.Context, found *storage.Loaded, tables []*loadedTable) (*wal.Report, error) {
-	tablets := map[uint64]*hosted.Tablet{}
-	for _, t := range tables {
-		for _, h := range t.handles {
-			tablets[h.number] = h.tablet
-		}
-	}
-	report, err := found.Replay(ctx, func(e *wal.Entry) error {
-		t := tablets[e.Tablet]
-		if t == nil {
-			return fmt.Errorf("tablet %d is not loaded: %w", e.Tablet, tablet.ErrCorrupt)
-		}
-		t.RaiseSession(e.Session)
-		t.Replay(e.Mutations, e.Timestamp, e.Step)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range report.Sessions { // those of entries that files have, too
-		if t := tablets[s.Tablet]; t != nil {
-			t.RaiseSession(s.Session)
-		}
-	}
-	return &report, nil
 }

@@ -99,11 +99,15 @@ func reopenLog(k *core) (*wal.Log, error) {
 	return wal.New(k.fs, k.logOptions(&report))
 }
 
+// unsyncedMax bounds what the log keeps in memory because it is not on stable storage: at levels log and flush it syncs
+// beyond. Writers wait for such a sync, so there are few.
+const unsyncedMax = 16 << 20
+
 // logOptions are the store's.
 func (k *core) logOptions(r *wal.Report) wal.Options {
 	return wal.Options{
 		NextNumber: k.number, NextLSN: k.state.Load().NextLSN(), Recovered: r,
-		MaxBytes: k.server.LogBytes, MaxAge: k.server.LogAge, MaxReferenced: k.server.LogReferenced, MaxUnsynced: 4 << 20,
+		MaxBytes: k.server.LogBytes, MaxAge: k.server.LogAge, MaxReferenced: k.server.LogReferenced, MaxUnsynced: unsyncedMax,
 	}
 }
 

@@ -7,11 +7,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/actors/protocol"
-	"millrace/compactor/job"
 	"millrace/tablet"
 	"millrace/tablet/hosted"
 	"millrace/tablet/manifest"
-	"millrace/tablet/rfile"
 )
 
 // tabletJob is a compaction from the wish to its end.
@@ -67,8 +65,7 @@ func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
 
 // planFor settles what a job does; false if there is nothing to do any more.
 func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
-	p := &jobPlan{id: j.id, kind: j.kind, fs: a.core.fs, spec: a.spec()}
-	p.spec.Writer.FileID = a.core.rt.fileID(uint64(j.id))
+	p := &jobPlan{id: j.id, kind: j.kind, fs: a.core.fs, spec: a.core.jobSpec(a.handle.extent, a.settings, uint64(j.id))}
 	plan := a.planMajor
 	switch j.kind {
 	case protocol.Minor:
@@ -103,8 +100,7 @@ func (a *tabletActor) planMinor(j *tabletJob, p *jobPlan) (prefix string, ok boo
 		return "", false
 	}
 	j.inputs = j.minor.Merge
-	p.memory, p.spec.Minor = j.minor.Snapshot, true
-	p.spec.MaxVersions, p.spec.Iterators = a.settings.Iterators.Minor.MaxVersions, a.settings.Iterators.Minor.Iterators
+	p.memory, p.spec = j.minor.Snapshot, a.core.minorSpec(a.handle.extent, a.settings, uint64(j.id))
 	if len(j.inputs) > 0 {
 		return "M", true
 	}
@@ -144,20 +140,6 @@ func (a *tabletActor) replan(j *tabletJob) bool {
 	}
 	a.setMajor(j, next)
 	return true
-}
-
-// spec is what all jobs of the tablet have in common; the iterators are those of major ones.
-func (a *tabletActor) spec() job.Spec {
-	s := a.settings
-	spec := job.Spec{
-		Range: a.handle.extent.DataRange(), Table: a.handle.extent.Table, Mode: a.core.mode, Now: a.core.rt.clock.Now,
-		MaxVersions: s.Iterators.Major.MaxVersions, Iterators: s.Iterators.Major.Iterators,
-		Writer: rfile.WriterOptions{Codec: s.Codec, BlockBytes: s.BlockBytes, IndexBlockBytes: s.IndexBlockBytes},
-	}
-	for _, g := range s.Groups {
-		spec.Groups = append(spec.Groups, job.GroupSpec{Name: g.Name, Families: g.Families})
-	}
-	return spec
 }
 
 func jobName(j *tabletJob) string {
