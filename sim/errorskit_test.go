@@ -122,12 +122,12 @@ func (t *trial) layers(fs vfs.FS) vfs.FS {
 }
 
 // role is who runs now.
-func (t *trial) role() string {
-	switch l := t.w.loop; {
+func (w *World) role() string {
+	switch l := w.loop; {
 	case l.delivering != nil:
 		_, kind := l.delivering.box.Actor()
 		return kind
-	case t.w.store == nil:
+	case w.store == nil:
 		return "opening"
 	}
 	return "caller"
@@ -135,7 +135,7 @@ func (t *trial) role() string {
 
 // called looks at every call when it is done.
 func (t *trial) called(e vfs.Event) {
-	site := roleSite{e.Site(), t.role()}
+	site := roleSite{e.Site(), t.w.role()}
 	t.seen[site]++
 	if e.Op == vfs.OpCreate && e.Err == nil { // another file
 		delete(t.spoilt, e.Name)
