@@ -64,6 +64,9 @@ func startChild(t testing.TB, o errand) (cmd *exec.Cmd, lines *bufio.Scanner) {
 	cmd = exec.Command(self)
 	cmd.Env = append(os.Environ(), childOrder+"="+string(text))
 	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil { // which ends with this process at the latest
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
