@@ -50,7 +50,7 @@ func openScan(ctx context.Context, r *rfile.Reader, groups []*rfile.Group, rng t
 // newScan merges sources, the first of which comes first among equal keys.
 func newScan(ctx context.Context, sources []iter.Source, rng tablet.Range, families tablet.Families) (*scan, error) {
 	const runs = 256
-	s := &scan{merge: iter.NewMerge(iter.New, sources), runs: make([]iter.Run, runs)}
+	s := &scan{merge: iter.NewMerge(iter.Tree, sources), runs: make([]iter.Run, runs)}
 	if err := s.merge.Seek(ctx, rng, families); err != nil {
 		return nil, errors.Join(err, s.merge.Close())
 	}

@@ -54,7 +54,7 @@ out2.rf: 72 entries in 966 bytes, codec lz4, …
   read     127 entries from 1 file of 1,587 bytes
   dropped  45 hidden by delete markers, 10 delete markers`[1:],
 	}
-	o := compactOptions{versions: 1, merge: choice{value: iter.New.String(), from: []string{iter.Old.String(), iter.New.String()}}}
+	o := compactOptions{versions: 1, merge: choice{value: iter.Tree.String(), from: mergeNames()}}
 	c := newCommand(m, args(2, -1, "an output and at least one input"), func(cmd *cobra.Command, args []string) error {
 		o.versionsGiven = cmd.Flags().Changed("versions")
 		return e.compact(cmd.Context(), args[0], args[1:], o)
@@ -65,7 +65,7 @@ out2.rf: 72 entries in 966 bytes, codec lz4, …
 	flags.BoolVar(&o.full, "full", false, "there is no older data: drop delete markers too")
 	flags.IntVar(&o.versions, "versions", o.versions, "how many versions of a cell to keep; 0 keeps all")
 	flags.StringArrayVar(&o.iterators, "iter", nil, "`SETTING` of an iterator, as above; may be given several times")
-	flags.Var(&o.merge, "merge", "how the merge decides, old (pop and push) or new (top stays while it wins); the output is the same")
+	flags.Var(&o.merge, "merge", "how the merge decides: a tree of losers, or a heap as before (old) and after (new, swap) the ticket; the output is the same")
 	o.merge.complete(c, "merge")
 	completeFlag(c, "iter", iteratorNames)
 	o.writer.register(c, "", "the last IN")
@@ -228,4 +228,12 @@ func notCarriedText(names []string) string {
 		return ""
 	}
 	return "  not carried over: " + printable(strings.Join(names, ", ")) + "\n"
+}
+
+// mergeNames are the merges that may be asked for.
+func mergeNames() (names []string) {
+	for _, m := range iter.Modes() {
+		names = append(names, m.String())
+	}
+	return names
 }

@@ -77,7 +77,7 @@ func (e *env) convert(ctx context.Context, path, input string, o convertOptions)
 		return err
 	}
 	started := e.clock.Now()
-	done, err := c.run(ctx, e, job.Spec{Groups: groupSpecs(layout), KeepAll: true, User: true, Mode: iter.New, Writer: writerOptions})
+	done, err := c.run(ctx, e, job.Spec{Groups: groupSpecs(layout), KeepAll: true, User: true, Mode: iter.Tree, Writer: writerOptions})
 	if err != nil {
 		return err
 	}

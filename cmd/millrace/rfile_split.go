@@ -155,7 +155,7 @@ func (e *env) split(ctx context.Context, path, input string, o splitOptions) (er
 		rows = found.rows
 	}
 	d := division{compaction: &c, o: o, tiles: tilingOf(rows), started: e.clock.Now(),
-		spec: job.Spec{Groups: groupSpecs(layout), KeepAll: true, User: true, Mode: iter.New, Writer: w}}
+		spec: job.Spec{Groups: groupSpecs(layout), KeepAll: true, User: true, Mode: iter.Tree, Writer: w}}
 	d.doc = divided{Schema: splitSchema, Input: input, InputBytes: bytesOf(c.readers), Codec: w.Codec, Tablets: len(d.tiles),
 		Files: []*portion{}, Empty: []int{}, LoadPlan: o.plan, NotCarried: notCarried(c.readers, w)}
 	if err := d.run(ctx, e, path); err != nil {
