@@ -37,20 +37,22 @@ type trial struct {
 	w      *World
 	p      *Player
 
-	rules  []vfs.Rule       // put in when the store is first opened
-	healAt int              // operations from the first hit on until a lasting fault is gone; -1: a fault that comes once
-	after  func(vfs.Event)  // looks on
-	roles  map[roleSite]int // hits
-	seen   map[roleSite]int // calls
-	spoilt map[string]bool  // files of which a write or a sync failed
-	random bool             // take images that keep some of what was not synced, too
-	healed time.Duration    // when the fault was gone; -1 while it is there
-	tries  int              // of an opening or a check that a lasting fault keeps from succeeding
-	opsHit int              // operations that have ended since the first hit
-	told   int              // operations that failed
-	errs   []string         // what they said
-	ended  bool             // the fault is gone and its after-effects have to be over
-	value  map[string]bool  // what the changing property may be
+	rules  []vfs.Rule                   // put in when the store is first opened
+	healAt int                          // operations from the first hit on until a lasting fault is gone; -1: a fault that comes once
+	after  func(vfs.Event)              // looks on
+	roles  map[roleSite]int             // hits
+	seen   map[roleSite]int             // calls
+	spoilt map[string]bool              // files of which a write or a sync failed
+	random bool                         // take images that keep some of what was not synced, too
+	always bool                         // images need no hit
+	slow   func(vfs.Call) time.Duration // how long calls take
+	healed time.Duration                // when the fault was gone; -1 while it is there
+	tries  int                          // of an opening or a check that a lasting fault keeps from succeeding
+	opsHit int                          // operations that have ended since the first hit
+	told   int                          // operations that failed
+	errs   []string                     // what they said
+	ended  bool                         // the fault is gone and its after-effects have to be over
+	value  map[string]bool              // what the changing property may be
 	broken []breach
 	verify int // images still to be held against what was acknowledged after the hit
 	images []snapshot
@@ -115,6 +117,7 @@ func newTrial(seed uint64, rules ...vfs.Rule) *trial {
 }
 
 func (t *trial) layers(fs vfs.FS) vfs.FS {
+	fs = vfs.Slow(fs, vfs.SlowOptions{Delay: t.delay, Wait: func(_ vfs.Call, d time.Duration) { t.w.Clock().Pass(d) }})
 	t.faulty = vfs.Faulty(fs, t.rules...)
 	t.rules = nil // a crash leaves a disk that is well
 	t.trace = vfs.Trace(t.faulty, vfs.TraceOptions{After: t.called, Keep: true})
@@ -131,6 +134,13 @@ func (w *World) role() string {
 		return "opening"
 	}
 	return "caller"
+}
+
+func (t *trial) delay(c vfs.Call) time.Duration {
+	if t.slow == nil {
+		return 0
+	}
+	return t.slow(c)
 }
 
 // called looks at every call when it is done.
@@ -206,7 +216,7 @@ func (t *trial) explained(err error) bool {
 
 // opEnded takes an image at the end of the operation that was hit: what was acknowledged has to be in it whatever failed.
 func (t *trial) opEnded(op Op) {
-	if !t.hit() {
+	if !t.hit() && !t.always {
 		return
 	}
 	t.opsHit++
