@@ -32,6 +32,7 @@ type Mailbox struct {
 	suspended bool // the actor failed and waits for its supervisor
 	closed    bool // the actor is gone
 	high      int
+	delivered uint64 // users' messages handed over so far
 }
 
 // Scheduler runs mailboxes one message at a time in an order of its own: the simulator's, drawn from a seed.
@@ -175,6 +176,7 @@ func (m *Mailbox) next() (any, origin) {
 	case m.closed:
 		return m.user.pop(), fromDead
 	}
+	m.delivered++
 	return m.user.pop(), fromUser
 }
 
