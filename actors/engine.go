@@ -77,6 +77,8 @@ func (a *engineActor) Receive(c actor.Context) {
 		a.onAddSplits(c, m)
 	case *protocol.FlushTable:
 		a.onFlushTable(c, m)
+	case *protocol.FlushUnlogged:
+		a.onFlushUnlogged(c, m)
 	case *protocol.CompactTable:
 		a.onCompactTable(c, m)
 	case *protocol.CancelCompact:

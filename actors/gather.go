@@ -58,11 +58,15 @@ func (a *engineActor) askTablets(c actor.Context, g *gather, t *engineTable, e t
 		case et.dead:
 			t.deferred = append(t.deferred, deferredPart{g, et.handle.extent})
 		default:
-			a.asked++
-			a.parts[a.asked] = &gatherPart{gather: g, tablet: et}
-			c.Send(et.pid, g.ask(a.asked))
+			a.askTablet(c, g, et)
 		}
 	}
+}
+
+func (a *engineActor) askTablet(c actor.Context, g *gather, et *engineTablet) {
+	a.asked++
+	a.parts[a.asked] = &gatherPart{gather: g, tablet: et}
+	c.Send(et.pid, g.ask(a.asked))
 }
 
 // askAgain asks the tablets that are there in the place of others.
@@ -161,6 +165,28 @@ func (a *engineActor) onFlushTable(c actor.Context, m *protocol.FlushTable) {
 			}
 			m.Answer(&protocol.TableFlushed{})
 		})
+}
+
+// onFlushUnlogged asks the tablets that are there. Where one has failed, what was not logged is gone already.
+func (a *engineActor) onFlushUnlogged(c actor.Context, m *protocol.FlushUnlogged) {
+	g := &gather{refuse: m.Refuse, left: 1}
+	g.ask = func(request uint64) any { return &protocol.Flush{From: c.Self(), Request: request, Unlogged: true} }
+	g.done = func(_ actor.Context, _ []any, err error) {
+		if err != nil {
+			m.Refuse(err)
+			return
+		}
+		m.Answer(&protocol.TableFlushed{})
+	}
+	for _, t := range ordered(a.tables) {
+		for _, et := range t.order {
+			if t.made && et.failed == nil && !et.dead {
+				g.left++
+				a.askTablet(c, g, et)
+			}
+		}
+	}
+	a.oneLess(c, g)
 }
 
 // onCompactTable flushes all tablets first, unless told not to, then has all of them compact.

@@ -269,9 +269,11 @@ func ask[T any](ctx context.Context, s *Store, q protocol.Request[T]) (*T, error
 
 var errClosed = fmt.Errorf("store: %w", tablet.ErrClosed)
 
-// Close ends the store: no call is let in any more, what was let in is applied, scans end, jobs are cancelled and remove
-// what they have not finished, files are closed. It does not flush. What a phase could not do is in the error, and the
-// next phases are tried all the same.
+// Close ends the store: no call is let in any more, what was let in is applied, tablets that hold entries of durability
+// none are flushed, scans end, jobs are cancelled and remove what they have not finished, files are closed. So after a Close
+// without an error all is there again that was acknowledged, at whatever durability. Everything else that is in memory is
+// in the log too, and is not flushed. What a phase could not do before the context ended is in the error, and the next
+// phases are tried all the same.
 func (s *Store) Close(ctx context.Context) error {
 	if s.closed.Swap(true) {
 		return nil
@@ -286,6 +288,8 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	_, err := Ask(ctx, k.rt, k.binner.get(), &protocol.Drain{})
 	phase("drain writes", err)
+	_, err = Ask(ctx, k.rt, s.engine, &protocol.FlushUnlogged{})
+	phase("flush what is not logged", err)
 	k.rt.stopWork()
 	_, err = Ask(ctx, k.rt, s.engine, &protocol.StopTablets{})
 	phase("stop tablets", err)

@@ -34,6 +34,8 @@ type tabletActor struct {
 	flush     *tabletJob                    // the one minor compaction wished for or running
 	flushes   []flushRequest
 	lastAge   uint64            // of the newest frozen memtable
+	unlogged  uint64            // session of the newest memtable with an entry that is not logged; 0 none
+	filed     uint64            // session up to which all is in files, as far as it was flushed here
 	requests  []*compactRequest // the first is being worked on
 
 	flushEnds, majorEnds   *replacements // of jobs that failed

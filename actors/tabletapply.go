@@ -16,7 +16,8 @@ type pendingApply struct {
 	apply    *protocol.Apply
 	prepared *hosted.Prepared // nil if all of it was refused
 	refused  []protocol.Refusal
-	done     bool // logged, or not to be logged
+	unlogged bool // it is not to be logged
+	done     bool // logged, or not to be
 	err      error
 }
 
@@ -43,7 +44,8 @@ func (a *tabletActor) onApply(c actor.Context, m *protocol.Apply) {
 	if d == tablet.DurabilityDefault {
 		d = a.settings.Durability
 	}
-	if p != nil && d > tablet.DurabilityNone {
+	w.unlogged = d == tablet.DurabilityNone
+	if p != nil && !w.unlogged {
 		w.done = false
 		c.Send(a.core.log.get(), &protocol.Append{
 			From: c.Self(), Batch: a.first + uint64(len(a.pending)), Tablet: a.handle.number, Session: p.Session,
@@ -100,6 +102,9 @@ func (a *tabletActor) commitBatch(w *pendingApply) {
 		a.t.Abort(w.prepared)
 	default:
 		a.t.Commit(w.prepared)
+		if w.unlogged {
+			a.unlogged = max(a.unlogged, w.prepared.Session)
+		}
 		for _, mut := range w.prepared.Mutations {
 			a.counts.Mutations++
 			a.counts.Entries += int64(mut.Updates())

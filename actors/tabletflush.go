@@ -39,6 +39,13 @@ func (a *tabletActor) onFlush(c actor.Context, m *protocol.Flush) {
 		c.Send(m.From, &protocol.Flushed{Request: m.Request, Err: errMoved})
 		return
 	}
+	if m.Unlogged {
+		if a.unlogged <= a.filed {
+			c.Send(m.From, &protocol.Flushed{Request: m.Request})
+			return
+		}
+		a.flushWaits = false // it is the last chance
+	}
 	a.setAside(c)
 	if a.t.FrozenCount() == 0 {
 		c.Send(m.From, &protocol.Flushed{Request: m.Request})

@@ -223,6 +223,7 @@ func (a *tabletActor) onRecorded(c actor.Context, m *protocol.Recorded) {
 	}
 	if j.kind == protocol.Minor {
 		a.must(a.t.Install(j.minor.Age, output))
+		a.filed = j.minor.Session
 	} else {
 		a.must(a.t.Swap(numbers(j.inputs), output))
 	}

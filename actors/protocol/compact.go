@@ -108,6 +108,8 @@ func (m *JobDone) Release() {
 //
 //	store   --FlushTable-->    engine  --Flush-->    tablet
 //	store   <..TableFlushed..  engine  <--Flushed--  tablet    once what was in memory is in files
+//	store   --FlushUnlogged--> engine  --Flush-->    tablet    before the end, those with entries that nothing else has
+//	store   <..TableFlushed..  engine  <--Flushed--  tablet
 //	store   --CompactTable-->  engine  --Compact-->    tablet
 //	store   <..TableCompacted  engine  <--Compacted--  tablet
 //	store   --CancelCompact->  engine  --CancelCompact-->  tablet   which answers the Compact with an error
@@ -118,13 +120,18 @@ type FlushTable struct {
 	Table string
 }
 
-// TableFlushed answers FlushTable.
+// TableFlushed answers FlushTable and FlushUnlogged.
 type TableFlushed struct{}
+
+// FlushUnlogged asks that entries of durability none be in files, of all tables.
+type FlushUnlogged struct{ Asked[TableFlushed] }
 
 // Flush is FlushTable for one tablet.
 type Flush struct {
 	From    *actor.PID
 	Request uint64
+	// Unlogged is for FlushUnlogged: a tablet with nothing of the kind in memory has nothing to do.
+	Unlogged bool
 }
 
 // Flushed answers Flush.
