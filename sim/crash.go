@@ -3,8 +3,10 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"millrace/internal/vfs"
+	"millrace/tablet"
 )
 
 // When is where in a call of the file system a crash comes.
@@ -249,13 +251,25 @@ func (x *explorer) open(q queuedImage) *Broken {
 	return b
 }
 
-// AfterCrash is what tells that a store which has opened works: writes that are the newest of their cells, a flush and a
-// compaction of all there is, and an opening.
+// AfterCrash is what tells that a store which has opened works: writes to every cell that histories of few rows use, which
+// must be the newest there, a delete, a flush and a compaction of all there is, and an opening.
 func AfterCrash(table string) History {
-	o := HistoryOptions{Ops: 4, First: 1_000_000, Tables: []string{table}, Explicit: -1, Weights: map[OpKind]int{Write: 1}}
-	h := NewHistory(1, o)
-	for i, kind := range []OpKind{Flush, Full, Check, Reopen} {
-		h = append(h, Op{Kind: kind, Number: o.First + len(h) + i, Table: table})
+	const first = 1_000_000
+	write, remove := Op{Kind: Write}, Op{Kind: Write}
+	for _, row := range strings.Fields("r00 r01 r02 r03 r04 r05 r06 r07 r0 r1 r2 r3 a b c d e") {
+		m := tablet.NewMutation([]byte(row))
+		for _, column := range []string{"f:q", "f:s", "f:q0", "f:q1", "g:q0", "g:q1"} {
+			family, qualifier, _ := strings.Cut(column, ":")
+			m.Put([]byte(family), []byte(qualifier), nil, Value(m.Row(), []byte(family), []byte(qualifier), first))
+		}
+		write.Mutations = append(write.Mutations, m)
+	}
+	gone := tablet.NewMutation([]byte("r01"))
+	gone.Delete([]byte("f"), []byte("q0"), nil)
+	remove.Mutations = []*tablet.Mutation{gone}
+	h := History{write, {Kind: Check}, remove, {Kind: Flush}, {Kind: Full}, {Kind: Check}, {Kind: Reopen}}
+	for i := range h {
+		h[i].Number, h[i].Table = first+i, table
 	}
 	return h
 }

@@ -42,6 +42,9 @@ type Op struct {
 func (op Op) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d: %s", op.Number, op.Kind)
+	if op.Table != "" && op.Table != "t" {
+		fmt.Fprintf(&b, " in %s", op.Table)
+	}
 	switch op.Kind {
 	case Write:
 		if op.Durability != tablet.DurabilityDefault {

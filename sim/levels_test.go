@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -14,7 +13,6 @@ var levels = []tablet.Durability{tablet.DurabilityNone, tablet.DurabilityLog, ta
 
 // leveled are the tables of a run, one of each level to begin with; now and then one is switched to another.
 type leveled struct {
-	rand    *rand.Rand
 	player  *Player
 	level   map[string]tablet.Durability
 	changed int
@@ -22,8 +20,8 @@ type leveled struct {
 
 var leveledTables = []string{"none", "log", "flush", "sync"}
 
-func newLeveled(seed uint64) *leveled {
-	l := &leveled{rand: stream(seed, "levels"), level: map[string]tablet.Durability{}}
+func newLeveled() *leveled {
+	l := &leveled{level: map[string]tablet.Durability{}}
 	for i, table := range leveledTables {
 		l.level[table] = levels[i]
 	}
@@ -45,10 +43,10 @@ func (l *leveled) options() PlayOptions {
 // maybeSwitch sets the level of an operation's table. While it is not known which one holds, the lower is promised.
 func (l *leveled) maybeSwitch(op Op) {
 	store := l.player.World.Store()
-	if op.Kind != Write || l.rand.IntN(6) > 0 || store == nil {
+	if op.Kind != Write || op.Pick%6 > 0 || store == nil {
 		return
 	}
-	next := levels[l.rand.IntN(len(levels))]
+	next := levels[op.Pick/6%uint64(len(levels))]
 	l.level[op.Table] = min(next, l.level[op.Table])
 	if store.SetProperties(context.Background(), op.Table, map[string]string{"table.durability": next.String()}) == nil {
 		l.level[op.Table] = next
@@ -79,7 +77,7 @@ func TestDurabilityLevels(t *testing.T) {
 			return false
 		}
 		seed := firstSeed() + uint64(i)
-		l := newLeveled(seed)
+		l := newLeveled()
 		world := Options{Schedule: ScheduleFor(seed / 4), Store: smallSegments(seed / 4)}
 		if seed%4 == 3 {
 			r := CrashEverywhere(seed, CrashOptions{

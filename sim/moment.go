@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"millrace/actors"
 	"millrace/internal/vfs"
@@ -54,6 +55,7 @@ func (m Moment) VerifyAnd(seed uint64, image vfs.FS, killed bool, more History) 
 	}
 	w := New(Options{Seed: seed, FS: image, Store: m.store})
 	defer w.End()
+	w.Clock().Jump(-time.Hour) // so that only what is in files and log keeps timestamps rising
 	p := NewPlayer(w, m.options)
 	for table, model := range m.models {
 		p.Models[table] = model.Clone()

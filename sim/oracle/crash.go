@@ -38,16 +38,22 @@ func (m *Model) Safe() bool { return len(m.journal) == 0 }
 // that are at least as safe as kept: DurabilityFlush for a crash of the process, DurabilitySync for a power cut; the
 // others up to some point of their tablet's order, and what was in files by an acknowledged flush. What was never logged
 // is there up to a point of its own. The extents are the
-// table's tablets at the moment of the crash. The next check must be of the whole table.
+// table's tablets at the moment of the crash. The next check must be of the whole table; a crash before it is one of the
+// recovery, which has brought nothing new, and takes at most what the two take together.
 func (m *Model) Crash(kept Level, extents []tablet.Extent) {
-	open := slices.Clone(m.open)
-	unsafe := slices.ContainsFunc(m.journal, func(c change) bool { return c.level < kept })
+	if m.crashed == nil {
+		m.crashed = m.Clone()
+	}
+	m.kept = max(m.kept, kept)
+	was := m.crashed
+	unsafe := slices.ContainsFunc(was.journal, func(c change) bool { return c.level < m.kept })
+	m.lost = nil
 	if unsafe {
 		for _, e := range extents {
-			m.lost = append(m.lost, m.worlds(kept, e.DataRange(), open))
+			m.lost = append(m.lost, was.worlds(m.kept, e.DataRange(), was.open))
 		}
 	}
-	for _, p := range open {
+	for _, p := range slices.Clone(m.open) {
 		m.Unknown(p)
 	}
 	if !unsafe {
@@ -149,29 +155,47 @@ func replay(m *Model, base map[string][]state, changes []change, rows tablet.Ran
 
 // find settles, after a crash, which of a tablet's worlds agree with what a scan of the whole table has found.
 func (m *Model) find(q Query, byRow map[string][]tablet.Entry) error {
+	m.crashed, m.kept = nil, 0
 	for _, w := range m.lost {
-		kept := make(map[string][]state)
-		matched := false
+		var matched []map[string][]state
 		for _, option := range w.options {
-			if !agrees(option, q, byRow, w.rows) {
-				continue
-			}
-			matched = true
-			for row, states := range option {
-				kept[row] = distinct(append(slices.Clip(kept[row]), states...))
+			if agrees(option, q, byRow, w.rows) {
+				matched = append(matched, option)
 			}
 		}
-		if !matched {
+		if len(matched) == 0 {
 			return w.mismatch(q, byRow)
 		}
 		maps.DeleteFunc(m.rows, func(row string, _ []state) bool { return within(w.rows, row) })
-		maps.Copy(m.rows, kept)
+		maps.Copy(m.rows, union(matched))
 	}
 	if m.lost != nil {
 		m.lost = nil
 		m.base, m.journal = maps.Clone(m.rows), nil
 	}
 	return nil
+}
+
+// union is every state of each row that one of the options has. A row that is not in one is empty there.
+func union(options []map[string][]state) map[string][]state {
+	all := make(map[string][]state)
+	for _, option := range options {
+		for row := range option {
+			all[row] = nil
+		}
+	}
+	for row := range all {
+		var states []state
+		for _, option := range options {
+			if s := option[row]; s != nil {
+				states = append(states, s...)
+			} else {
+				states = append(states, state{})
+			}
+		}
+		all[row] = distinct(states)
+	}
+	return all
 }
 
 func agrees(option map[string][]state, q Query, byRow map[string][]tablet.Entry, rows tablet.Range) bool {

@@ -25,6 +25,8 @@ type Model struct {
 	base    map[string][]state
 	journal []change
 	lost    []tabletWorlds // after a crash that may have lost some of the journal, until a check tells
+	crashed *Model         // what it was at that crash
+	kept    Level
 }
 
 // Level is how safe an acknowledged operation is: the durability of a write.
