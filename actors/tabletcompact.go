@@ -20,6 +20,8 @@ import (
 type compactRequest struct {
 	*protocol.Compact
 	result protocol.TabletCompaction
+	// generate says that the tablet had no files, and that the iterators run all the same.
+	generate bool
 }
 
 // setMajor makes j the job that hosted has chosen.
@@ -35,7 +37,9 @@ func (a *tabletActor) plan(c actor.Context) {
 	if a.split != nil {
 		return
 	}
-	if len(a.requests) > 0 && !a.requests[0].Order.Scratch && a.t.Selected() == 0 {
+	if len(a.requests) > 0 && a.requests[0].generate {
+		a.planGenerate(c)
+	} else if len(a.requests) > 0 && !a.requests[0].Order.Scratch && a.t.Selected() == 0 {
 		a.end(c, nil) // jobs that others had asked for have left nothing of its files
 		return
 	}
@@ -108,7 +112,8 @@ func (a *tabletActor) choose(r *compactRequest) bool {
 		r.result.Inputs = nil // those of its jobs
 		return a.t.SelectFiles(r.Order.Files) > 0
 	}
-	return a.t.SelectAll() > 0
+	r.generate = a.t.SelectAll() == 0 && a.generates(r)
+	return r.generate || a.t.Selected() > 0
 }
 
 // end answers the first request and turns to the next.
@@ -172,7 +177,7 @@ func (a *tabletActor) failed(c actor.Context, j *tabletJob, err error) {
 		a.flushFailed(c, err, a.delay(a.flushEnds))
 	case protocol.Scratch:
 	default:
-		a.must(a.t.Cancel(j.major.ID))
+		a.unplan(j)
 	}
 	if j.kind != protocol.Minor && !errors.Is(err, context.Canceled) {
 		a.backOff(c, a.delay(a.majorEnds))
@@ -208,7 +213,7 @@ func (a *tabletActor) putOff(c actor.Context, j *tabletJob, wait time.Duration) 
 	case j.kind == protocol.Scratch:
 		a.backOff(c, wait)
 	default:
-		a.must(a.t.Cancel(j.major.ID))
+		a.unplan(j)
 		a.backOff(c, wait)
 	}
 	if j.request != nil && !open {
@@ -271,7 +276,7 @@ func (a *tabletActor) cancel(c actor.Context, j *tabletJob) {
 		return
 	}
 	if j.kind != protocol.Scratch {
-		a.must(a.t.Cancel(j.major.ID))
+		a.unplan(j)
 	}
 	a.counts.JobsCancelled++
 	a.forget(c, j)

@@ -21,6 +21,7 @@ type tabletJob struct {
 	minor   hosted.Flush // of a minor one, once it has its permit
 	major   hosted.Job   // of a major or user's one
 	inputs  []tablet.FileMeta
+	made    tablet.AgeRange   // of the output of a job without inputs
 	request *compactRequest   // of a user's or scratch one
 	pid     *actor.PID        // once it runs
 	name    string            // of its output, once it runs
@@ -72,6 +73,9 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		plan = a.planMinor
 	case protocol.Scratch:
 		plan = a.planScratchJob
+	}
+	if j.generates() {
+		plan = a.planGenerateJob
 	}
 	prefix, ok := plan(j, p)
 	if !ok {
@@ -170,6 +174,9 @@ func (a *tabletActor) onJobDone(c actor.Context, m *protocol.JobDone) {
 		a.failed(c, j, m.Err)
 	case j.kind == protocol.Scratch:
 		a.finished(c, j, m)
+	case j.generates() && m.Output.Entries == 0:
+		a.t.ReleaseAges(j.made)
+		a.finished(c, j, m)
 	default:
 		a.record(c, j, m)
 	}
@@ -186,10 +193,13 @@ func (a *tabletActor) record(c actor.Context, j *tabletJob, m *protocol.JobDone)
 		output, add = &m.Output, &manifest.FileRef{FileMeta: m.Output}
 	}
 	var edit manifest.Edit
-	if j.kind == protocol.Minor {
+	switch {
+	case j.kind == protocol.Minor:
 		a.must(a.t.CheckInstall(j.minor.Age, output))
 		edit = manifest.Install{Tablet: a.handle.number, Session: j.minor.Session, Time: a.t.Time(), Remove: numbers(j.inputs), Add: add}
-	} else {
+	case j.generates():
+		edit = a.taken(j, output)
+	default:
 		a.must(a.t.CheckSwap(numbers(j.inputs), output))
 		edit = manifest.Swap{Tablet: a.handle.number, Remove: numbers(j.inputs), Add: add}
 	}
@@ -221,10 +231,13 @@ func (a *tabletActor) onRecorded(c actor.Context, m *protocol.Recorded) {
 		output = &j.done.Output
 		a.core.files.hold(*output)
 	}
-	if j.kind == protocol.Minor {
+	switch {
+	case j.kind == protocol.Minor:
 		a.must(a.t.Install(j.minor.Age, output))
 		a.filed = j.minor.Session
-	} else {
+	case j.generates():
+		a.must(a.t.Import(j.made, []tablet.FileMeta{*output}))
+	default:
 		a.must(a.t.Swap(numbers(j.inputs), output))
 	}
 	a.finished(c, j, j.done)
@@ -249,8 +262,11 @@ func (a *tabletActor) finished(c actor.Context, j *tabletJob, m *protocol.JobDon
 
 // ages are those of the output.
 func (j *tabletJob) ages() tablet.AgeRange {
-	if j.kind == protocol.Minor {
+	switch {
+	case j.kind == protocol.Minor:
 		return j.minor.Ages
+	case j.generates():
+		return j.made
 	}
 	return j.major.Ages
 }
