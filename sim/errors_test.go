@@ -20,14 +20,16 @@ type errorKind struct {
 	ops  []vfs.Op // that fail so; nil: all
 	rule func(e vfs.Event) vfs.Rule
 	once bool // only once, as there is no sense in its going on
+	// twice: on some other call later, too
+	twice bool
 }
 
 var errorKinds = []errorKind{
-	{name: "eio", err: syscall.EIO},
+	{name: "eio", err: syscall.EIO, twice: true},
 	// The call has its effect, and reports an error.
 	{name: "late", err: syscall.EIO, once: true, rule: func(vfs.Event) vfs.Rule { return vfs.Rule{After: true} },
 		ops: []vfs.Op{vfs.OpCreate, vfs.OpRemove, vfs.OpRename, vfs.OpMkdir, vfs.OpSyncDir, vfs.OpSync, vfs.OpWrite, vfs.OpLink}},
-	{name: "enospc", err: syscall.ENOSPC, ops: []vfs.Op{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpMkdir, vfs.OpRename, vfs.OpLink, vfs.OpSyncDir}},
+	{name: "enospc", err: syscall.ENOSPC, twice: true, ops: []vfs.Op{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpMkdir, vfs.OpRename, vfs.OpLink, vfs.OpSyncDir}},
 	{name: "emfile", err: syscall.EMFILE, ops: []vfs.Op{vfs.OpCreate, vfs.OpOpen, vfs.OpLock, vfs.OpList, vfs.OpSyncDir, vfs.OpFree}},
 	{name: "short", err: syscall.ENOSPC, ops: []vfs.Op{vfs.OpWrite}, rule: func(e vfs.Event) vfs.Rule { return vfs.Rule{Short: e.Bytes / 2} }},
 	{name: "eof", err: io.ErrUnexpectedEOF, once: true, ops: []vfs.Op{vfs.OpRead}, rule: func(e vfs.Event) vfs.Rule { return vfs.Rule{Short: e.Bytes / 2} }},
@@ -50,11 +52,14 @@ func (k errorKind) faults(e vfs.Event) []fault {
 	if k.ops != nil && !slices.Contains(k.ops, e.Op) {
 		return nil
 	}
-	f := fault{call: int(e.Number), kind: k.name}
-	if k.once {
-		return []fault{f}
+	f := func(how string) fault { return fault{int(e.Number), k.name, how} }
+	switch {
+	case k.once:
+		return []fault{f("once")}
+	case k.twice:
+		return []fault{f("once"), f("on"), f("twice")}
 	}
-	return []fault{f, {f.call, f.kind, true}}
+	return []fault{f("once"), f("on")}
 }
 
 // rulesFor makes the rules of a fault in a run whose calls are known.
@@ -65,8 +70,11 @@ func rulesFor(f fault, calls []vfs.Event) []vfs.Rule {
 		rule = k.rule(hit)
 		rule.N = f.call
 	}
-	rule.Err, rule.Sticky = k.err, f.on
-	if !f.on || k.ops == nil {
+	rule.Err, rule.Sticky = k.err, f.how == "on"
+	switch {
+	case f.how == "twice":
+		return []vfs.Rule{rule, {N: f.second(), Err: k.err}}
+	case f.how == "once" || k.ops == nil:
 		return []vfs.Rule{rule}
 	}
 	var rules []vfs.Rule
@@ -105,7 +113,7 @@ func TestErrorAtEachCall(t *testing.T) {
 		r := newTrial(j.seed, rulesFor(j.fault, j.calls)...)
 		defer r.w.End()
 		r.fault = j.fault
-		if j.fault.on {
+		if j.fault.how == "on" {
 			r.healAt = int(j.seed+uint64(j.fault.call)) % 4
 		}
 		r.play(j.h)

@@ -63,12 +63,13 @@ type trial struct {
 type fault struct {
 	call int
 	kind string
-	on   bool // from there on
+	how  string // once, on (from there on), twice (once more, a drawn number of calls later)
 }
 
-func (f fault) String() string {
-	return fmt.Sprintf("%d/%s/%s", f.call, f.kind, [2]string{"once", "on"}[bit(f.on)])
-}
+func (f fault) String() string { return fmt.Sprintf("%d/%s/%s", f.call, f.kind, f.how) }
+
+// second is the other call of a fault that happens twice. What a store does after a failure fails, too.
+func (f fault) second() int { return f.call + 1 + int(mix(uint64(f.call))%24) }
 
 // breach is a promise that was not kept.
 type breach struct {

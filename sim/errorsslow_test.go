@@ -61,7 +61,7 @@ func TestSlowDisk(t *testing.T) {
 func slowTrial(seed uint64) (*trial, []History) {
 	r := newTrial(seed)
 	r.slow = vfs.RandomDelay(seed, slowLeast, slowMost)
-	r.fault, r.verify, r.always = fault{kind: "slow"}, 12, true
+	r.fault, r.verify, r.always = fault{kind: "slow", how: "on"}, 12, true
 	return r, syncHistories(seed)
 }
 

@@ -61,7 +61,7 @@ func TestSyncFailure(t *testing.T) {
 		for _, k := range syncKinds {
 			sites := slices.DeleteFunc(slices.Clone(calls), func(e vfs.Event) bool { return e.Op != k.rule.Op })
 			for i := range sites {
-				j := syncJob{seed, fault{call: i + 1, kind: k.name}, k.rule, h}
+				j := syncJob{seed, fault{i + 1, k.name, "once"}, k.rule, h}
 				j.rule.N = i + 1
 				if *faultFlag == "" || *faultFlag == j.fault.String() {
 					all = append(all, j)
