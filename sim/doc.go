@@ -30,6 +30,10 @@
 //     everything; Recover is a crash, an opening and a check.
 //   - Moment: what may be there at one moment, for holding any number of images of that moment against it.
 //   - Run, Shrink: all of it in one call.
+//   - CrashEverywhere: a run that is crashed at every call of the file system, each time with several images of what may be
+//     left; Point, FiveImages, CrashReport. Broken and its Harm say which promise was not kept, and AfterCrash is played to
+//     see that a store works again.
+//   - World.SyncChecks: in every world a watch lies over the files, for the order of syncs and removals.
 //
 // A crash is an image of the files and a new engine. The image is the caller's to choose: Image takes one of a file system
 // in memory, between two steps. For crashes within a step, a layer takes the images, and the run goes on:
