@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -9,6 +10,7 @@ import (
 	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet/iter"
+	"millrace/tablet/storage"
 )
 
 // Option is an argument of Open that need not be given.
@@ -17,6 +19,7 @@ type Option func(*storeOptions)
 type storeOptions struct {
 	runtime     RuntimeOptions
 	fs          vfs.FS
+	holder      *storage.Holder
 	properties  map[string]string
 	memoryLimit int64
 	profile     plan.Profile
@@ -53,6 +56,22 @@ func WithHooks(h Hooks) Option { return func(o *storeOptions) { o.runtime.Hooks 
 
 // WithFS gives the store its files from somewhere else than the directory.
 func WithFS(fs vfs.FS) Option { return func(o *storeOptions) { o.fs = fs } }
+
+// WithHolder says who holds the store to those who find it locked, instead of this process: for a simulator, whose runs
+// write the same bytes in every process.
+func WithHolder(pid int, host string) Option {
+	return func(o *storeOptions) { o.holder = &storage.Holder{PID: pid, Host: host} }
+}
+
+// self is who holds the store from now on.
+func (o *storeOptions) self(now time.Time) storage.Holder {
+	if o.holder == nil {
+		return storage.Self(now)
+	}
+	h := *o.holder
+	h.Since = now
+	return h
+}
 
 // WithProperties sets properties that hold for the whole store, by Accumulo's names: see ServerSettings.
 func WithProperties(p map[string]string) Option { return func(o *storeOptions) { o.properties = p } }

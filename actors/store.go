@@ -55,7 +55,7 @@ func Open(ctx context.Context, dir string, options ...Option) (*Store, error) {
 	if o.runtime.Clock != nil {
 		now = o.runtime.Clock
 	}
-	lock, err := storage.TakeLock(fs, storage.Self(now.Now()))
+	lock, err := storage.TakeLock(fs, o.self(now.Now()))
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}

@@ -105,7 +105,7 @@ func (w *World) Open() error {
 	hooks := w.options.Hooks
 	options := append([]actors.Option{}, w.options.Store...)
 	options = append(options,
-		actors.WithActorSystem(w.system), actors.WithName(systemName), actors.WithClock(w.life),
+		actors.WithActorSystem(w.system), actors.WithName(systemName), actors.WithHolder(1, systemName), actors.WithClock(w.life),
 		actors.WithScheduler(w.life), actors.WithSeed(mix(w.options.Seed+w.opened)|1),
 		actors.WithFS(w.files),
 		actors.WithHooks(actors.Hooks{
