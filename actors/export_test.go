@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -133,3 +134,31 @@ func (s *Store) LeasesForTest() (out []string) {
 	}
 	return out
 }
+
+// CoreTest is a store's log and manifest actors, opened on a file system, without the rest of the store.
+type CoreTest struct{ core *core }
+
+// NewCoreTest opens them. Whom they tell of files and of the log are the test's.
+func NewCoreTest(rt *Runtime, fs vfs.FS, properties map[string]string, filer, log *actor.PID) (*CoreTest, error) {
+	server, err := ParseServer(properties, 0)
+	if err != nil {
+		return nil, err
+	}
+	k := &core{rt: rt, fs: fs, server: server, profile: plan.V1_5, mode: iter.New}
+	k.filer.set(filer)
+	k.log.set(log)
+	k.files = newOpenFiles(fs, 100, k.freeFile)
+	_, err = k.load(context.Background())
+	return &CoreTest{k}, err
+}
+
+func (t *CoreTest) LogSpec() Spec {
+	return Spec{Kind: "log", Bulk: true, New: func() actor.Actor { return newLogActor(t.core) }}
+}
+
+func (t *CoreTest) ManifestSpec() Spec {
+	return Spec{Kind: "manifest", Bulk: true, New: func() actor.Actor { return newManifestActor(t.core) }}
+}
+
+// Number is the next one of the store's.
+func (t *CoreTest) Number() uint64 { return t.core.number() }

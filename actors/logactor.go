@@ -23,7 +23,9 @@ type logActor struct {
 	core    *core
 	log     *wal.Log
 	group   logGroup
-	ticking bool    // the timer is
+	ticking bool // the timer is on its way
+	timer   TimerID
+	due     time.Time
 	told    int     // segments when the engine was told last
 	trouble backOff // while the log takes nothing
 }
@@ -166,15 +168,22 @@ func (a *logActor) heal() error {
 // tick sees to the next commit that nobody asks for: of entries at level log, and for a segment that gets old.
 func (a *logActor) tick(c actor.Context) {
 	s := a.log.Stats()
-	if a.ticking || s.Buffered == 0 && s.SegmentBytes == 0 {
+	if s.Buffered == 0 && s.SegmentBytes == 0 {
 		return
 	}
 	wait := a.core.server.LogAge
 	if s.Buffered > 0 {
 		wait = logTick
 	}
-	a.ticking = true
-	a.core.rt.After(wait, c.Self(), &protocol.LogTick{})
+	due := a.core.rt.clock.Now().Add(wait)
+	if a.ticking {
+		if !due.Before(a.due) {
+			return
+		}
+		a.core.rt.CancelTimer(a.timer) // it was for the segment's age
+	}
+	a.ticking, a.due = true, due
+	a.timer = a.core.rt.After(wait, c.Self(), &protocol.LogTick{})
 }
 
 // tellReferenced has those tablets flushed that keep the log long, whenever it has grown by a segment.
