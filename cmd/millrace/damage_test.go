@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,51 +100,116 @@ func TestVerifyOrphan(t *testing.T) {
 	}
 }
 
-// TestVerifyCommand puts damage of several kinds into files of ours: changed, exchanged and zeroed stretches, cuts and
-// additions. All of it is found, with file and place, and nothing in the directory changes.
+var (
+	seedFlag  = flag.Uint64("seed", 1, "seed of the tests that draw at random")
+	casesFlag = flag.Int("n", 0, "number of cases to try; 0 is each test's default")
+)
+
+// Damage that was put in is found, with exit code 3, file and offset, and nothing is changed: of files by rfile verify, of
+// a whole store by store check.
 func TestVerifyCommand(t *testing.T) {
 	s := newShell(t, "v8_multilevel.rf", "v8_lgs_sample.rf")
 	s.ok("rfile", "convert", "--codec", "snappy", "one.rf", "v8_multilevel.rf")
 	s.ok("rfile", "convert", "--codec", "none", "--block-size", "2000", "two.rf", "v8_lgs_sample.rf")
-	random := rand.New(rand.NewPCG(1, 2))
-	files, found := 0, 0
-	for i := 0; files < 100; i++ {
-		content := readFile(t, []string{"one.rf", "two.rf"}[i%2])
-		damaged := slices.Clone(content)
-		at := random.IntN(len(content) - 64)
-		switch i / 2 % 5 {
-		case 0:
-			damaged[at] ^= byte(1 + random.IntN(255))
-		case 1:
-			clear(damaged[at : at+64])
-		case 2:
-			other := random.IntN(len(content) - 64)
-			copy(damaged[at:at+64], content[other:])
-		case 3:
-			damaged = damaged[:at]
-		case 4:
-			damaged = slices.Insert(damaged, at, byte(i))
-		}
-		if slices.Equal(damaged, content) {
-			continue
-		}
-		writeFile(t, "damaged.rf", damaged)
-		before := treeDigest(t)
-		r := s.fails(3, "damaged.rf: corrupt at offset ", "rfile", "verify", "--deep", "damaged.rf")
-		var offset int
-		_, err := fmt.Sscanf(r.out, "damaged.rf: DAMAGED at offset %d: ", &offset)
-		files++
-		if r.code == 3 && err == nil && offset >= 0 && offset <= len(damaged) {
-			found++
-		} else {
-			t.Errorf("damage %d at %d: %s", i, at, r.out)
-		}
-		if treeDigest(t) != before {
-			t.Fatal("verify changed something")
+	n := *casesFlag
+	if n == 0 {
+		n = 100
+	}
+	d := &damager{t: t, s: s, random: rand.New(rand.NewPCG(*seedFlag, 2))}
+	for d.files < n/2 {
+		d.file([]string{"one.rf", "two.rf"}[d.tried%2])
+	}
+	d.makeStore()
+	for d.files < n {
+		d.store()
+	}
+	fmt.Printf("R27 files=%d found=%d\n", d.files, d.found)
+}
+
+// damager puts damage in and sees whether it is found.
+type damager struct {
+	t                   *testing.T
+	s                   *shell
+	random              *rand.Rand
+	tried, files, found int
+}
+
+// file damages a copy of a file and has it verified.
+func (d *damager) file(name string) {
+	content := readFile(d.t, name)
+	damaged := slices.Clone(content)
+	at := d.random.IntN(len(content) - 64)
+	switch d.tried / 2 % 5 {
+	case 0:
+		damaged[at] ^= byte(1 + d.random.IntN(255))
+	case 1:
+		clear(damaged[at : at+64])
+	case 2:
+		other := d.random.IntN(len(content) - 64)
+		copy(damaged[at:at+64], content[other:])
+	case 3:
+		damaged = damaged[:at]
+	case 4:
+		damaged = slices.Insert(damaged, at, byte(d.tried))
+	}
+	d.tried++
+	if slices.Equal(damaged, content) {
+		return
+	}
+	writeFile(d.t, "damaged.rf", damaged)
+	d.look("damaged.rf", at, len(damaged), "rfile", "verify", "--deep", "damaged.rf")
+}
+
+// makeStore makes a store of two tables, one of which has entries in its log alone.
+func (d *damager) makeStore() {
+	for _, table := range []string{"filed", "logged"} {
+		for i := range 20 {
+			d.s.ok("store", "insert", "--create", "db", table, fmt.Sprint("row", i), "f", "q", strings.Repeat("value ", i))
 		}
 	}
-	fmt.Printf("R27 files=%d found=%d\n", files, found)
+	d.s.ok("store", "flush", "db", "filed")
 }
+
+// store flips one byte of one of the store's files, has the store checked, and flips it back.
+func (d *damager) store() {
+	names, err := filepath.Glob("db/*/*")
+	if err != nil || len(names) < 3 {
+		d.t.Fatalf("files of the store: %v %v", names, err)
+	}
+	name := names[d.random.IntN(len(names))]
+	content := readFile(d.t, name)
+	at := d.random.IntN(len(content))
+	damaged := slices.Clone(content)
+	damaged[at] ^= byte(1 + d.random.IntN(255))
+	writeFile(d.t, name, damaged)
+	d.look(filepath.ToSlash(strings.TrimPrefix(name, "db/")), at, len(content), "store", "check", "db")
+	writeFile(d.t, name, content)
+	d.tried++
+}
+
+// look runs a command that has to find damage.
+func (d *damager) look(name string, at, size int, args ...string) {
+	d.t.Helper()
+	before := treeDigest(d.t)
+	r := d.s.run(args...)
+	d.files++
+	offset := int64(-1)
+	if i := strings.Index(r.out+r.stderr, name); i >= 0 {
+		if m := damageOffset.FindStringSubmatch((r.out + r.stderr)[i:]); m != nil {
+			offset, _ = strconv.ParseInt(m[1], 10, 64)
+		}
+	}
+	if r.code == 3 && offset >= 0 && offset <= int64(size) {
+		d.found++
+	} else {
+		d.t.Errorf("damage %d of %s at %d: exit %d: %s%s", d.tried, name, at, r.code, r.out, r.stderr)
+	}
+	if treeDigest(d.t) != before {
+		d.t.Fatalf("%v changed something", args)
+	}
+}
+
+var damageOffset = regexp.MustCompile(`at offset (\d+)`)
 
 // treeDigest is a digest of all names and contents in the current directory.
 func treeDigest(t *testing.T) string {
