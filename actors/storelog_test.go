@@ -128,6 +128,6 @@ func TestStoreLogFails(t *testing.T) {
 		checkRows(t, s, []string{"1", "2", "3", "6", "7"})
 	})
 	s := openStore(t, mem.Durable())
-	checkRows(t, s, []string{"1", "2", "3", "7"})
+	checkRows(t, s, []string{"1", "2", "3", "6", "7"})
 	closeStore(t, s)
 }
