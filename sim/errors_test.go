@@ -171,26 +171,29 @@ func errorJobs(t *testing.T, y *tally, n int) (jobs []errorJob) {
 // A disk that was full for one write of the manifest: long afterwards everything works at the first try, however many
 // tablets want to be flushed. What could not be removed at the time is gone, too.
 func TestAfterOneFullWrite(t *testing.T) {
-	hit := true
-	for n := 1; hit; n++ {
-		r := newTrial(firstSeed(), vfs.Rule{Op: vfs.OpWrite, Class: vfs.ClassManifest, N: n, Err: syscall.ENOSPC},
-			vfs.Rule{Op: vfs.OpRemove, Class: vfs.ClassData, N: 1})
-		r.fault = fault{kind: "enospc"}
-		write := func(number int) Op {
-			a, b := tablet.NewMutation([]byte("r01")), tablet.NewMutation([]byte("r03"))
-			for _, m := range []*tablet.Mutation{a, b} {
-				m.Put([]byte("f"), []byte("q"), nil, Value(m.Row(), []byte("f"), []byte("q"), number))
+	write := func(number int) Op {
+		a, b := tablet.NewMutation([]byte("r01")), tablet.NewMutation([]byte("r03"))
+		for _, m := range []*tablet.Mutation{a, b} {
+			m.Put([]byte("f"), []byte("q"), nil, Value(m.Row(), []byte("f"), []byte("q"), number))
+		}
+		return Op{Kind: Write, Number: number, Table: "t", Mutations: []*tablet.Mutation{a, b}}
+	}
+	full := Op{Kind: Full, Table: "t"}
+	h := History{{Kind: Split, Table: "t", Row: []byte("r02")}, write(1), full, write(2), full}
+	for seed := firstSeed(); seed < firstSeed()+6; seed++ { // each kind of schedule
+		for n, hit := 1, true; hit; n++ {
+			r := newTrial(seed, vfs.Rule{Op: vfs.OpWrite, Class: vfs.ClassManifest, N: n, Err: syscall.ENOSPC},
+				vfs.Rule{Op: vfs.OpRemove, Class: vfs.ClassData, N: 1, Err: syscall.ENOSPC})
+			r.fault = fault{kind: "enospc"}
+			r.play(h)
+			hit = slices.ContainsFunc(r.faulty.Hits(), func(c vfs.Call) bool { return c.Op == vfs.OpWrite })
+			if hit && len(r.broken) > 0 {
+				t.Errorf("seed %d, write %d of the manifest: %s", seed, n, r.report(h))
 			}
-			return Op{Kind: Write, Number: number, Table: "t", Mutations: []*tablet.Mutation{a, b}}
-		}
-		full := Op{Kind: Full, Table: "t"}
-		r.play(History{{Kind: Split, Table: "t", Row: []byte("r02")}, write(1), full, write(2), full, write(3), full, write(4)})
-		if hit = r.faulty.Calls(vfs.OpWrite) > 0 && slices.ContainsFunc(r.faulty.Hits(), func(c vfs.Call) bool { return c.Op == vfs.OpWrite }); hit && len(r.broken) > 0 {
-			t.Errorf("write %d of the manifest: %s", n, r.report())
-		}
-		r.w.End()
-		if n > 200 {
-			t.Fatal("there is no end")
+			r.w.End()
+			if n > 200 {
+				t.Fatal("there is no end")
+			}
 		}
 	}
 }
