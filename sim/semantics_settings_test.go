@@ -51,13 +51,13 @@ func (s setting) with(o setting) setting {
 	return s
 }
 
-func merged(a, b map[string]string) map[string]string {
+func merged[K comparable, V any](a, b map[K]V) map[K]V {
 	if len(a)+len(b) == 0 {
 		return nil
 	}
 	m := maps.Clone(a)
 	if m == nil {
-		m = map[string]string{}
+		m = map[K]V{}
 	}
 	maps.Copy(m, b)
 	return m
