@@ -81,7 +81,7 @@ type Runtime struct {
 	mu    sync.Mutex
 	alive map[string]*cell
 	open  map[*Inbox]struct{}
-	marks []Mark
+	marks []Mark // of actors that are gone and were filled beyond their bounds
 }
 
 // cell is what the runtime knows of one actor, over its whole life.
@@ -242,8 +242,8 @@ func (rt *Runtime) gone(c *cell) {
 	defer rt.mu.Unlock()
 	delete(rt.alive, c.id)
 	close(c.gone)
-	if c.spec.Bound > 0 {
-		rt.marks = append(rt.marks, c.mark())
+	if m := c.mark(); m.Bound > 0 && m.High > m.Bound {
+		rt.marks = append(rt.marks, m)
 	}
 }
 

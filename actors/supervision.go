@@ -101,6 +101,9 @@ func (p *replacements) next(now time.Time) (delay time.Duration, ok bool) {
 	for len(p.ends) > 0 && now.Sub(p.ends[0]) > p.rule.window {
 		p.ends = p.ends[1:]
 	}
+	if len(p.ends) > p.rule.limit { // too many already: the newest tell when there is a quiet window
+		p.ends = append(p.ends[:0], p.ends[1:]...)
+	}
 	p.ends = append(p.ends, now)
 	if len(p.ends) > p.rule.limit {
 		return 0, false

@@ -26,8 +26,9 @@ type tabletActor struct {
 	first     uint64          // number of the first of them
 	wrote     time.Time       // when mutations came last
 	idling    bool            // an idle tick is on its way
-	sentAway  uint64          // round of the batches that were sent away last; 0 none
-	split     *tabletSplit    // while it is being split, and afterwards
+	idleTimer TimerID
+	sentAway  uint64       // round of the batches that were sent away last; 0 none
+	split     *tabletSplit // while it is being split, and afterwards
 	scheduler *actor.PID
 	jobs      map[protocol.JobID]*tabletJob // wished for or running
 	byPID     map[string]*tabletJob         // running
@@ -118,6 +119,11 @@ func (a *tabletActor) onConfigure(c actor.Context, m *protocol.Configure) {
 	if err == nil {
 		a.settings = &settings
 		a.t.Configure(a.core.planner(&settings), settings.KeyBytesMax)
+		if a.idling { // for the old time
+			a.core.rt.CancelTimer(a.idleTimer)
+			a.idling = false
+		}
+		a.idle(c)
 		a.plan(c)
 	}
 	c.Send(m.From, &protocol.Configured{Request: m.Request, Err: err})

@@ -130,7 +130,7 @@ func (a *tabletActor) idle(c actor.Context) {
 		wait = a.settings.MinorIdle
 	}
 	a.idling = true
-	a.core.rt.After(wait, c.Self(), idleTick)
+	a.idleTimer = a.core.rt.After(wait, c.Self(), idleTick)
 }
 
 // onIdle flushes what has been in memory for long without company.
