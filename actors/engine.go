@@ -250,6 +250,9 @@ func (a *engineActor) onStopTablets(c actor.Context, m *protocol.StopTablets) {
 		c.Stop(t.pid)
 	}
 	a.answerWaiting()
+	for _, t := range ordered(a.tables) {
+		a.endDeferred(c, t, ErrStopped) // no tablet comes in the place of another any more
+	}
 	a.stopped()
 }
 

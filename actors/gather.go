@@ -55,6 +55,8 @@ func (a *engineActor) askTablets(c actor.Context, g *gather, t *engineTable, e t
 		switch {
 		case et.failed != nil:
 			a.collect(c, g, nil, et.failed)
+		case et.dead && len(a.stopping) > 0:
+			a.collect(c, g, nil, ErrStopped)
 		case et.dead:
 			t.deferred = append(t.deferred, deferredPart{g, et.handle.extent})
 		default:
@@ -76,6 +78,15 @@ func (a *engineActor) askAgain(c actor.Context, t *engineTable) {
 	for _, d := range deferred {
 		a.askTablets(c, d.gather, t, d.extent)
 		a.oneLess(c, d.gather) // what was asked in the first place
+	}
+}
+
+// endDeferred ends, with an error, what waits for tablets that will not be there again.
+func (a *engineActor) endDeferred(c actor.Context, t *engineTable, err error) {
+	deferred := t.deferred
+	t.deferred = nil
+	for _, d := range deferred {
+		a.collect(c, d.gather, nil, err)
 	}
 }
 

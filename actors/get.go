@@ -15,6 +15,8 @@ type Column struct{ Row, Family, Qualifier []byte }
 // there is none. It reads the tablet's published view on the caller's goroutine and sends no message; the entry is the
 // caller's. For many look-ups an Iterator costs less.
 func (s *Store) Get(ctx context.Context, table string, c Column, a visibility.Authorizations) (e tablet.Entry, ok bool, err error) {
+	s.gets.enter()
+	defer s.gets.leave()
 	it, err := s.Iterator(table, IteratorOptions{Authorizations: a})
 	if err != nil {
 		return tablet.Entry{}, false, err

@@ -150,6 +150,9 @@ func (a *jobActor) step() (done bool, err error) {
 		}
 	}
 	done, err = a.job.Step(a.rt.work, stepEntries)
+	if err != nil && a.rt.work.Err() != nil && errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%w: %w", errClosed, err) // the store is being closed, and nobody has cancelled the job
+	}
 	if read := a.job.Progress().Read; a.plan.progress != nil && read > a.read {
 		a.plan.progress(read - a.read)
 		a.read = read

@@ -163,6 +163,7 @@ func (a *manifestActor) heal(c actor.Context) {
 
 // onDrain ends the manifest.
 func (a *manifestActor) onDrain(m *protocol.Drain) {
+	a.unnameDoubted() // nothing more will be recorded that could name them
 	if err := a.writer.Close(); err != nil {
 		m.Refuse(err)
 		return

@@ -24,9 +24,10 @@ type openFiles struct {
 	idleMax int
 	free    func(number uint64)
 
-	mu    sync.Mutex
-	files map[uint64]*storeFile
-	clock uint64 // counts the ends of leases, for finding the reader that was idle longest
+	mu     sync.Mutex
+	closed bool
+	files  map[uint64]*storeFile
+	clock  uint64 // counts the ends of leases, for finding the reader that was idle longest
 }
 
 // storeFile is a file that is held, leased, open or waiting to be removed.
@@ -113,6 +114,10 @@ func (l *lease) Release() {
 	if f.leases > 0 {
 		return
 	}
+	if t.closed {
+		t.closeLate(f)
+		return
+	}
 	t.clock++
 	f.idle = t.clock
 	if f.open && !f.obsolete() {
@@ -169,6 +174,9 @@ func (t *openFiles) hold(meta tablet.FileMeta) {
 func (t *openFiles) letGo(meta tablet.FileMeta) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed { // a view has outlived the store
+		return
+	}
 	f := t.file(meta)
 	f.holds--
 	invariant.That(f.holds >= 0, "a file is let go of more often than held")
@@ -181,6 +189,10 @@ func (t *openFiles) unname(meta tablet.FileMeta) {
 	defer t.mu.Unlock()
 	f := t.file(meta)
 	f.unnamed = true
+	if t.closed {
+		t.removeLate(f)
+		return
+	}
 	t.settle(f)
 }
 
@@ -241,24 +253,44 @@ func (t *openFiles) takeIdle(number uint64) *storeFile {
 	return f
 }
 
-// close closes every reader. Nobody may hold a lease any more; who does is told in the error.
+// close closes every reader, and removes what is obsolete: something may have become so when nobody was there to be told.
+// Who holds a lease still is told in the error; the reader is closed when the last one is released.
 func (t *openFiles) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed = true
 	var errs []error
 	for number, f := range ordered(t.files) {
 		if f.leases > 0 {
 			errs = append(errs, fmt.Errorf("file %d is still held %d times", number, f.leases))
+			continue
 		}
-		f.opening.Lock()
-		if f.reader != nil {
-			errs = append(errs, f.reader.Close())
-			f.reader = nil
+		errs = append(errs, t.closeLate(f))
+		if f.obsolete() {
+			errs = append(errs, t.removeLate(f))
 		}
-		f.opening.Unlock()
 	}
-	clear(t.files)
 	return errors.Join(errs...)
+}
+
+// closeLate closes the reader of a file when no files actor is there to do it. It wants the lock.
+func (t *openFiles) closeLate(f *storeFile) error {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if f.reader == nil {
+		return nil
+	}
+	err := f.reader.Close()
+	f.reader, f.open = nil, false
+	return err
+}
+
+// removeLate removes a file that nothing names, when no files actor is there to do it.
+func (t *openFiles) removeLate(f *storeFile) error {
+	if err := t.fs.Remove(f.meta.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // count is the number of files that are open, and of leases.

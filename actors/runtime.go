@@ -315,9 +315,11 @@ func (rt *Runtime) Close(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("close runtime: still alive: %s", strings.Join(alive, ", ")))
 	}
 	errs = append(errs, rt.fore.Close(ctx), rt.bulk.Close(ctx))
-	rt.system.EventStream.Unsubscribe(rt.sub)
 	if rt.owned {
+		// The subscription stays: whoever is about to send something is answered by it, or would wait for ever.
 		rt.system.Shutdown()
+	} else {
+		rt.system.EventStream.Unsubscribe(rt.sub)
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -108,6 +110,9 @@ func (a *scanActor) onContinue(c actor.Context) {
 	limits.Work = stepEntries
 	p := a.page()
 	more, err := a.scan.Fill(a.rt.work, p, limits)
+	if err != nil && a.rt.work.Err() != nil && errors.Is(err, context.Canceled) { // not the client's context
+		err = fmt.Errorf("scan of %v: %w", a.open.Spec.Range, errClosed)
+	}
 	if p.Len() > 0 {
 		c.Send(a.open.Client, &protocol.ScanBatch{Scan: a.open.Scan, Seq: a.seq, Session: c.Self(), Page: p})
 		a.seq++

@@ -67,9 +67,12 @@ func (a *engineActor) onSplitDone(c actor.Context, m *protocol.SplitDone) {
 	}
 	delete(a.splits, m.Request)
 	var err error
-	if m.Err == nil {
+	switch {
+	case m.Err == nil:
 		err = a.putHalves(c, s.tablet, a.core.state.Load(), []uint64{m.Low, m.High})
-	} else {
+	case len(a.stopping) > 0 && isGone(m.Err):
+		err = errClosed
+	default:
 		err = passedOn("tablet", m.Err)
 		a.publish(c, s.table) // what came back as moved goes to where it came from
 	}

@@ -28,6 +28,7 @@ type Store struct {
 	ownFS     bool
 	admission *admission
 	closed    atomic.Bool
+	gets      *inFlight
 	tokens    atomic.Uint64
 }
 
@@ -96,7 +97,7 @@ func start(ctx context.Context, o storeOptions, server ServerSettings, fs vfs.FS
 	if err != nil {
 		return nil, errors.Join(err, k.openedLog.Load().Close(rt.clock.Now()), k.openedManifest.Load().Close(), rt.Close(context.WithoutCancel(ctx)))
 	}
-	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes)}, nil
+	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes), gets: newInFlight()}, nil
 }
 
 // Runtime is what the store's actors run in, for hosts that look on.
@@ -293,13 +294,14 @@ func (s *Store) Close(ctx context.Context) error {
 	k.rt.stopWork()
 	_, err = Ask(ctx, k.rt, s.engine, &protocol.StopTablets{})
 	phase("stop tablets", err)
-	_, err = Ask(ctx, k.rt, k.filer.get(), &protocol.Drain{})
-	phase("remove obsolete files", err)
 	_, err = Ask(ctx, k.rt, k.log.get(), &protocol.Drain{})
 	phase("close log", err)
 	_, err = Ask(ctx, k.rt, k.manifest.get(), &protocol.Drain{})
 	phase("close manifest", err)
+	_, err = Ask(ctx, k.rt, k.filer.get(), &protocol.Drain{})
+	phase("remove obsolete files", err)
 	phase("stop", k.rt.Stop(ctx, s.engine))
+	phase("end look-ups", s.gets.wait(ctx, k.rt))
 	phase("close files", k.files.close())
 	phase("end goroutines", k.rt.Close(ctx))
 	phase("unlock", s.lock.Close())

@@ -218,6 +218,9 @@ func (a *engineActor) spawnTablet(c actor.Context, et *engineTablet) {
 	}
 	et.pid, et.dead = pid, false
 	a.byPID[pid.Id] = et
+	if len(a.stopping) > 0 { // what was recorded just before, a table or a split
+		c.Stop(pid)
+	}
 }
 
 // onDeleteTable records that a table is no more, then stops its tablets. Its files go with their last readers.
@@ -250,10 +253,7 @@ func (a *engineActor) dropTable(c actor.Context, t *engineTable) {
 	gone := fmt.Errorf("no table %q: %w", t.name, tablet.ErrUsage)
 	t.refuseChanges(gone)
 	a.answerWaiting()
-	for _, d := range t.deferred {
-		a.collect(c, d.gather, nil, gone)
-	}
-	t.deferred = nil
+	a.endDeferred(c, t, gone)
 }
 
 // leave ends a tablet that is wanted no more.
