@@ -103,7 +103,7 @@ func reopenLog(k *core) (*wal.Log, error) {
 
 // unsyncedMax bounds what the log keeps in memory because it is not on stable storage: at levels log and flush it syncs
 // beyond. Writers wait for such a sync, so there are few.
-const unsyncedMax = 16 << 20
+const unsyncedMax = 8 << 20
 
 // logOptions are the store's.
 func (k *core) logOptions(r *wal.Report) wal.Options {

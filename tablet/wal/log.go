@@ -2,6 +2,7 @@ package wal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"millrace/internal/record"
@@ -73,6 +74,9 @@ func New(fsys vfs.FS, o Options) (*Log, error) {
 	return l, nil
 }
 
+// growBytes is from what length on the buffer of pending records is doubled.
+const growBytes = 256 << 10
+
 // Append takes an entry into the log's memory and gives it its LSN. The mutations are copied. At level log the entry is
 // acknowledged with that; at flush and sync by the next Commit. The level is one of these three. While the log refuses,
 // the error is a *RefusedError.
@@ -87,6 +91,9 @@ func (l *Log) Append(e *Entry, level tablet.Durability) error {
 	}
 	e.LSN = l.nextLSN
 	start := len(l.bytes)
+	if start == cap(l.bytes) || start > growBytes && cap(l.bytes)-start < growBytes {
+		l.bytes = slices.Grow(l.bytes, max(start, 4<<10)) // twice as much: append would grow, and copy, by quarters
+	}
 	l.bytes = appendEntry(l.bytes, e)
 	if n := len(l.bytes) - start; int64(n) > record.MaxPayload {
 		l.bytes = l.bytes[:start]
