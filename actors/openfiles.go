@@ -190,7 +190,6 @@ func (t *openFiles) unname(meta tablet.FileMeta) {
 	f := t.file(meta)
 	f.unnamed = true
 	if t.closed {
-		t.removeLate(f)
 		return
 	}
 	t.settle(f)
