@@ -85,7 +85,8 @@ type cancelled struct {
 	ctx             context.Context
 	cancel          context.CancelFunc
 	calls, messages int
-	armed           bool
+	armed, over     bool            // the operation has begun, has come back
+	jobs            int64           // that were cancelled with it
 	at, returned    time.Duration   // when it was cancelled, when it came back; -1: not
 	next            int             // row that is written next
 	sure            map[string]bool // of each row that was written: it is there, or may be, but then whole
@@ -137,7 +138,7 @@ func (c *cancelled) delay(call vfs.Call) time.Duration {
 
 // met counts a call, or a message, and cancels at one.
 func (c *cancelled) met(count *int, at int) {
-	if !c.armed {
+	if !c.armed || c.over {
 		return
 	}
 	if *count++; *count == at {
@@ -285,7 +286,7 @@ func (c *cancelled) run() {
 		c.now()
 	}
 	err := c.do(c.ctx)
-	c.returned = c.w.Clock().Elapsed()
+	c.returned, c.over = c.w.Clock().Elapsed(), true
 	switch {
 	case err != nil && (c.at < 0 || !errors.Is(err, context.Canceled)):
 		c.breach("wrong", fmt.Errorf("cancelled at %v: %w", c.at, err))
@@ -297,11 +298,11 @@ func (c *cancelled) run() {
 			c.breach("failed", err)
 		}
 	}
-	if c.kind != "flush" && c.kind != "split" { // these go on, though nobody waits for them any more
+	if c.at >= 0 && c.kind != "flush" && c.kind != "split" { // these go on, though nobody waits for them any more
 		c.leftovers()
 	}
 	c.armed = false
-	c.jobsEnded(err)
+	c.countJobs()
 	if err := c.w.Settle(); err != nil {
 		c.breach("failed", err)
 	}
@@ -327,21 +328,18 @@ func (c *cancelled) run() {
 	}
 }
 
-// jobsEnded wants jobs to have been cancelled with a compaction that had hardly begun: each takes several steps.
-func (c *cancelled) jobsEnded(err error) {
-	if c.kind != "full" && c.kind != "scratch" && c.kind != "partial" || err == nil || c.atCall < 1 || c.atCall > 3 {
-		return
-	}
+// compacts says that it is a compaction, whose jobs end with it if they hear of it in time: they are not long.
+func (c *cancelled) compacts() bool {
+	return c.at >= 0 && (c.kind == "full" || c.kind == "scratch" || c.kind == "partial")
+}
+
+func (c *cancelled) countJobs() {
 	stats, err := c.w.Store().Stats(context.Background(), "t")
 	if err != nil {
 		c.breach("failed", err)
 	}
-	n := int64(0)
 	for _, s := range stats {
-		n += s.Counts.JobsCancelled
-	}
-	if n == 0 {
-		c.breach("leftovers", fmt.Errorf("no job was cancelled with the compaction"))
+		c.jobs += s.Counts.JobsCancelled
 	}
 }
 
@@ -399,7 +397,7 @@ func TestCancel(t *testing.T) {
 		}
 		jobs = append(jobs, c)
 	}
-	hit, latest := 0, time.Duration(0)
+	hit, compactions, ended, latest := 0, 0, 0, time.Duration(0)
 	inParallel(y, jobs, func(c *cancelled) {
 		c.run()
 		y.mu.Lock()
@@ -409,6 +407,10 @@ func TestCancel(t *testing.T) {
 			hit++
 			latest = max(latest, c.returned-c.at)
 		}
+		if c.compacts() {
+			compactions++
+			ended += int(bit(c.jobs > 0))
+		}
 		for i, b := range c.broken {
 			if y.figures[b.what]++; i == 0 {
 				y.failed++
@@ -417,6 +419,9 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Logf("calls and messages to be cancelled at: %v; the latest came back after %v", s.spans, latest)
-	lastLine(t, "R58", append([]figure{count("runs", y.runs), count("cancelled", hit), count("latest_us", int(latest.Microseconds()))},
+	if ended*10 < compactions {
+		t.Errorf("of %d cancelled compactions only %d have had jobs that ended with them", compactions, ended)
+	}
+	lastLine(t, "R58", append([]figure{count("runs", y.runs), count("cancelled", hit), count("compactions", compactions), count("jobs_ended", ended), count("latest_us", int(latest.Microseconds()))},
 		y.zeros("late", "leftovers", "wrong", "unusable", "panics")...)...)
 }
