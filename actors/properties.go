@@ -191,7 +191,7 @@ func unknown(rest map[string]string, known []string) error {
 		return nil
 	}
 	name := slices.Min(slices.Collect(maps.Keys(rest)))
-	return fmt.Errorf("unknown property %s; the nearest known name is %s: %w", name, nearest.Name(name, known), tablet.ErrUsage)
+	return fmt.Errorf("unknown property %q; the nearest known name is %s: %w", name, nearest.Name(name, known), tablet.ErrUsage)
 }
 
 // parseGroups takes table.group.NAME for each enabled group.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,11 +11,25 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
-// TestMain lets scripts call the program as millrace.
+// TestMain lets scripts call the program as millrace, and wants no goroutine to be left behind the tests.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millrace": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"millrace": main})
+}
+
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	code := m.M.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "goleak:", err)
+			return 1
+		}
+	}
+	return code
 }
 
 // TestScript runs testdata/script/*: the program as a shell sees it, in a process of its own. $GOLDEN is the directory
