@@ -28,8 +28,13 @@ var killTables = []string{"none", "log", "flush", "sync", "mixed"}
 // TestKillLoop has real processes write to a real directory and kills them with SIGKILL: at a drawn time of 2 to 500 ms, or
 // at the n-th call of a kind, or in the middle of a write. Whatever was acknowledged before must be there afterwards, as
 // safe as each level says, and the store sound; once it was opened no file is left that nothing names.
-func TestKillLoop(t *testing.T) {
-	n := runs(10)
+func TestKillLoop(t *testing.T) { killChains(t, "R07", runs(10), false) }
+
+// TestKillCompaction is TestKillLoop with processes that hardly do anything but flush and compact, killed at calls on data
+// files: what a dead compaction leaves is gone after the next opening.
+func TestKillCompaction(t *testing.T) { killChains(t, "B049", runs(5), true) }
+
+func killChains(t *testing.T, target string, n int, compacting bool) {
 	if testing.Short() {
 		n = min(n, 4)
 	}
@@ -42,14 +47,11 @@ func TestKillLoop(t *testing.T) {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 				t.Parallel()
 				c := newKillChain(t, seed)
+				c.compacting = compacting
 				for range min(livesEach, n-i*livesEach) {
 					if err := c.kill(); err != nil {
-						var b *Broken
-						if !errors.As(err, &b) {
-							b = &Broken{Unopened, err}
-						}
-						c.harms[b.Harm]++
-						t.Errorf("life %d, killed at %v: %v\ngo test ./sim -run '^TestKillLoop$' -args -seed %d -n %d", c.life, c.place, err, seed, livesEach)
+						c.harms[harmOf(err)]++
+						t.Errorf("life %d, killed at %v: %v\n%s", c.life, c.place, err, repeatChain(t, seed))
 						break
 					}
 				}
@@ -64,7 +66,22 @@ func TestKillLoop(t *testing.T) {
 	for _, h := range Harms {
 		figures = append(figures, zero(string(h), total.harms[h]))
 	}
-	lastLine(t, "R07", append(figures, zero("orphans", total.orphans))...)
+	lastLine(t, target, append(figures, zero("orphans", total.orphans))...)
+}
+
+func harmOf(err error) Harm {
+	var b *Broken
+	if errors.As(err, &b) {
+		return b.Harm
+	}
+	return Unopened
+}
+
+// repeatChain is the command that kills on one directory again. Times are drawn, and the processes are real: it may take
+// several tries.
+func repeatChain(t *testing.T, seed uint64) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	return fmt.Sprintf("go test ./sim -run '^%s$' -args -seed %d -n %d", name, seed, livesEach)
 }
 
 // killCounts is what came of killing.
@@ -96,6 +113,8 @@ type killChain struct {
 	rand   *rand.Rand
 	models map[string]*oracle.Model
 	all    visibility.Authorizations
+
+	compacting bool
 }
 
 func newKillChain(t *testing.T, seed uint64) *killChain {
@@ -151,12 +170,20 @@ var places = []struct {
 	{vfs.OpSync, vfs.ClassManifest, 10}, {vfs.OpRemove, vfs.ClassManifest, 1}, {vfs.OpSyncDir, vfs.ClassManifest, 1},
 }
 
+// dataPlaces is how many of them are calls on data files; these come first.
+const dataPlaces = 5
+
 // draw decides what the next process does and how it dies.
 func (c *killChain) draw() (o errand, after time.Duration) {
 	o = errand{Dir: c.dir, Seed: c.seed, First: 1 + c.life*10_000, Ops: 600, Tables: killTables, Heavy: c.rand.IntN(2) == 0}
 	after = 2*time.Millisecond + time.Duration(c.rand.Int64N(int64(498*time.Millisecond)))
-	if c.rand.IntN(2) == 0 {
+	if c.rand.IntN(2) == 0 || c.compacting {
 		p := places[c.rand.IntN(len(places))]
+		if c.compacting {
+			o.Heavy = true
+			p = places[c.rand.IntN(dataPlaces)]
+			p.most *= 6
+		}
 		o.Kill = killPlace{p.op, p.class, 1 + c.rand.IntN(p.most), [3]When{BeforeCall, AfterCall, WithinCall}[c.rand.IntN(3)]}
 		if p.op != vfs.OpWrite && o.Kill.When == WithinCall {
 			o.Kill.When = AfterCall

@@ -31,6 +31,7 @@ func TestStoreOutputIsQuoted(t *testing.T) {
 		{"store", "flush", db, table}, {"store", "ls", "--files", db}, {"store", "ls", "--files", "--format", "csv", db, table},
 		{"store", "ls", "--files", "--format", "markdown", db}, {"store", "compact", db, table}, {"store", "compact", "--codec", nasty, db, table},
 		{"store", "check", db}, {"store", "check", "--deep", "--format", "json", db}, {"store", "check", nasty},
+		{"store", "repair", db}, {"store", "repair", "--yes", "--format", "json", db}, {"store", "repair", nasty},
 		{"script", nasty + ".json"}, {"script", "--format", "json", nasty + ".json"}, {"script", "fails.json", "lacks.json"},
 		{"script", "--format", "json", "fails.json", "lacks.json"}, {"script", "syntax.json"}, {"script", nasty},
 	} {
