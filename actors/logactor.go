@@ -134,11 +134,14 @@ func (a *logActor) onAppend(c actor.Context, m *protocol.Append) {
 
 // commit writes the group and answers it.
 func (a *logActor) commit(c actor.Context) {
+	tried := a.heal() == nil // else it was not, and so has not failed once more
 	err := a.log.Commit(a.core.rt.clock.Now())
 	if err != nil && a.log.Refusal() != nil {
-		a.core.rt.log.Warn("log cannot be written", slog.Any("err", err))
-		a.core.noteDisk(err)
-		a.trouble.failed(a.core.rt.clock.Now())
+		if tried {
+			a.core.rt.log.Warn("log cannot be written", slog.Any("err", err))
+			a.core.noteDisk(err)
+			a.trouble.failed(a.core.rt.clock.Now())
+		}
 		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 	a.answer(c, err)

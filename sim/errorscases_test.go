@@ -12,6 +12,7 @@ import (
 
 	"millrace/actors"
 	"millrace/internal/vfs"
+	"millrace/tablet"
 	"millrace/tablet/manifest"
 )
 
@@ -212,5 +213,41 @@ func TestCompactionAfterAFailedOne(t *testing.T) {
 		if n > 200 {
 			t.Fatal("there is no end")
 		}
+	}
+}
+
+// A log that could not be written for a while, with entries that nobody waits for: it is tried again by itself, and soon
+// after the disk is well writers get on.
+func TestLogComesBack(t *testing.T) {
+	for _, level := range []tablet.Durability{tablet.DurabilityLog, tablet.DurabilityFlush, tablet.DurabilitySync} {
+		var faulty *vfs.FaultyFS
+		w := New(Options{Layers: func(fs vfs.FS) vfs.FS {
+			faulty = vfs.Faulty(fs)
+			return faulty
+		}})
+		bad := true
+		p := NewPlayer(w, PlayOptions{Tolerate: func(_ Op, err error) bool { return bad && errors.Is(err, syscall.EIO) }})
+		h := NewHistory(firstSeed(), HistoryOptions{Ops: 6, Weights: map[OpKind]int{Write: 1}, Durabilities: []tablet.Durability{level}})
+		if err := errors.Join(p.Begin(), p.Do(h[0])); err != nil {
+			t.Fatal(err)
+		}
+		faulty.Add(vfs.Rule{Op: vfs.OpWrite, Class: vfs.ClassLog, Sticky: true}, vfs.Rule{Op: vfs.OpCreate, Class: vfs.ClassLog, Sticky: true})
+		if err := errors.Join(p.Do(h[1]), p.Do(h[2]), w.Sleep(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		faulty.Heal()
+		if err := w.Sleep(11 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		bad = false
+		for _, op := range h[3:] {
+			if err := p.Do(op); err != nil {
+				t.Errorf("level %v: %v: %v", level, op, err)
+			}
+		}
+		if err := errors.Join(p.Check(), w.CloseStore()); err != nil {
+			t.Errorf("level %v: %v", level, err)
+		}
+		w.End()
 	}
 }
