@@ -19,6 +19,26 @@ import (
 // ones, writable and not, each with a second name outside. The store opens, flushes and compacts; it takes higher numbers,
 // never writes to what was there, and at the end nothing is left of ours that it does not name.
 func TestLeftovers(t *testing.T) {
+	var sum leftoverCounts
+	for kind, names := range map[string][]func(n uint64) string{
+		"flushes": {func(n uint64) string { return manifest.FileName("F", n) }}, "compactions": {func(n uint64) string { return manifest.FileName("A", n) }},
+		"log": {wal.Name}, "manifest": {manifest.Name},
+		"all": {func(n uint64) string { return manifest.FileName("F", n) }, func(n uint64) string { return manifest.FileName("C", n) }, wal.Name, manifest.Name},
+	} {
+		t.Run(kind, func(t *testing.T) { sum.add(leaveFiles(t, names)) })
+	}
+	lastLine(t, "leftovers", count("files", sum.files), zero("written", sum.written), zero("low", sum.low), zero("orphans", sum.orphans))
+}
+
+// leftoverCounts are the figures of one try.
+type leftoverCounts struct{ files, written, low, orphans int }
+
+func (l *leftoverCounts) add(o leftoverCounts) {
+	l.files, l.written, l.low, l.orphans = l.files+o.files, l.written+o.written, l.low+o.low, l.orphans+o.orphans
+}
+
+// leaveFiles uses a store in which files lie that have the names to come.
+func leaveFiles(t *testing.T, names []func(n uint64) string) (l leftoverCounts) {
 	top := t.TempDir()
 	dir, outside := top+"/store", top+"/outside"
 	fs, err := vfs.MakeDir(dir)
@@ -38,7 +58,8 @@ func TestLeftovers(t *testing.T) {
 	}
 	want := map[string]string{}
 	for n := loaded.NextNumber; n < loaded.NextNumber+12; n++ {
-		for i, name := range []string{manifest.FileName("F", n), manifest.FileName("A", n), manifest.FileName("C", n), wal.Name(n), manifest.Name(n)} {
+		for i, make := range names {
+			name := make(n)
 			for _, ending := range []string{"", ".tmp"} {
 				content := fmt.Sprintf("left over as %s%s", name, ending)
 				second := filepath.Join(outside, fmt.Sprintf("%d.%d%s", n, i, ending))
@@ -57,7 +78,6 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	highest := loaded.NextNumber + 12
-	low := 0
 	traced := vfs.Trace(fs, vfs.TraceOptions{Before: func(e vfs.Event) {
 		if e.Op != vfs.OpCreate {
 			return
@@ -70,7 +90,7 @@ func TestLeftovers(t *testing.T) {
 			n, ours = wal.ParseName(strings.TrimPrefix(e.Name, wal.Dir+"/"))
 		}
 		if ours && n < highest {
-			low++
+			l.low++
 			t.Errorf("%v: there are files up to number %d", e, highest-1)
 		}
 	}})
@@ -93,19 +113,18 @@ func TestLeftovers(t *testing.T) {
 	if err != nil || report.Err() != nil {
 		t.Error(err, report.Err())
 	}
-	orphans := 0
 	for _, f := range report.Findings {
 		if f.Kind == storage.Orphan {
-			orphans++
+			l.orphans++
 			t.Error(f)
 		}
 	}
-	changed := 0
 	for name, content := range want {
 		if b, err := os.ReadFile(name); err != nil || string(b) != content {
-			changed++
+			l.written++
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	lastLine(t, "leftovers", count("files", len(want)), zero("written", changed), zero("low", low), zero("orphans", orphans))
+	l.files = len(want)
+	return l
 }
