@@ -207,7 +207,7 @@ func TestCloseEndsInOrder(t *testing.T) {
 			}
 			return i
 		}
-		order := []int{at("bins Drain"), at("tablet Stopping"), at("files Drain"), at("log Drain"), at("manifest Drain"), at("files Stopping")}
+		order := []int{at("bins Drain"), at("tablet Stopping"), at("log Drain"), at("manifest Drain"), at("files Drain"), at("files Stopping")}
 		if !slices.IsSorted(order) {
 			t.Fatalf("the order is %v", ends)
 		}

@@ -5,7 +5,7 @@ var Messages = []any{
 	&Write{}, &Written{}, &Apply{}, &Applied{}, &Drain{}, &Drained{},
 	&WantPermit{}, &Permit{}, &Release{}, &Holding{}, &SchedulerIs{}, &Continue{}, &Cancel{}, &JobDone{}, &Retry{},
 	&FlushTable{}, &TableFlushed{}, &Flush{}, &Flushed{},
-	&CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},
+	&FlushUnlogged{}, &CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},
 	&ScanOpen{}, &ScanBatch{}, &Credit{}, &ScanEnd{}, &ScanClose{}, &SessionDone{}, &Idle{},
 	&Append{}, &Appended{}, &SyncNow{}, &LogTick{}, &InFiles{}, &FlushTablets{}, &ReadLog{}, &LogRead{},
 	&Record{}, &Recorded{}, &Heal{}, &Doubted{}, &GetState{}, &StateIs{},
