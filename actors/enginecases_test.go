@@ -19,7 +19,7 @@ import (
 	"millrace/tablet"
 )
 
-// B136: a split at a row that is no place to split at changes nothing, and the tablet goes on: it takes writes, is flushed,
+// A split at a row that is no place to split at changes nothing, and the tablet goes on: it takes writes, is flushed,
 // compacted, and split elsewhere.
 func TestSplitOfOneRow(t *testing.T) {
 	runStore(t, vfs.Mem(), func(t *testing.T, s *actors.Store, _ *killer) {
@@ -49,7 +49,7 @@ func TestSplitOfOneRow(t *testing.T) {
 	})
 }
 
-// B187: tablets that are split at the same time, while each is written to, never wait for each other.
+// Tablets that are split at the same time, while each is written to, never wait for each other.
 func TestTwoTabletsSplitAndAreWritten(t *testing.T) {
 	runStore(t, vfs.Mem(), func(t *testing.T, s *actors.Store, _ *killer) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of virtual time
@@ -117,7 +117,7 @@ func (p *parent) Receive(c actor.Context) {
 	}
 }
 
-// B193: failures of children leave nothing behind.
+// Failures of children leave nothing behind.
 func TestFailuresLeaveNothing(t *testing.T) {
 	rt, err := actors.NewRuntime(actors.RuntimeOptions{Name: "heap"})
 	if err != nil {
@@ -152,7 +152,7 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	}
 }
 
-// B195: under load, a Close ends first what gives work to others: the binner has nothing left before tablets stop, tablets
+// Under load, a Close ends first what gives work to others: the binner has nothing left before tablets stop, tablets
 // before the log and the manifest do, and these before the files are closed.
 func TestCloseEndsInOrder(t *testing.T) {
 	rounds := 30

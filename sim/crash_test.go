@@ -139,7 +139,7 @@ func smallSegments(seed uint64) []actors.Option {
 }
 
 // TestCrashMatrix crashes random histories at every call, and opens what may be left. It stands for the field cases of
-// files that a manifest names and that are missing, shorter, or hold something else (B127, B176): the store's own check
+// files that a manifest names and that are missing, shorter, or hold something else: the store's own check
 // runs over each image before it is opened.
 func TestCrashMatrix(t *testing.T) {
 	n := runs(1000)

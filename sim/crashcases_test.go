@@ -71,7 +71,7 @@ func isKind(kinds ...OpKind) func(Point) bool {
 }
 
 // A full compaction that has nothing to write leaves no file. Crashed at every call it opens, shows nothing, and compacts
-// again (B050).
+// again.
 func TestCrashEmptyCompaction(t *testing.T) {
 	crashCase{
 		ops: numbered(puts(1, "a", "b"), Op{Kind: Flush}, dels(3, "a", "b"), Op{Kind: Flush}, Op{Kind: Full}, Op{Kind: Check},
@@ -80,7 +80,7 @@ func TestCrashEmptyCompaction(t *testing.T) {
 	}.run(t, "B050")
 }
 
-// The log may be given up only once the file is durable and named, not when the flush begins (B157). Segments are so
+// The log may be given up only once the file is durable and named, not when the flush begins. Segments are so
 // small that every flush makes some obsolete.
 func TestCrashFlush(t *testing.T) {
 	crashCase{
@@ -107,7 +107,7 @@ func everySubset(seed uint64, at Point, fs *vfs.MemFS) []vfs.ImageOptions {
 }
 
 // Removals may reach the disk before what replaces the removed, creations never: whatever subset of the changes of
-// directories is kept, the store opens (B167).
+// directories is kept, the store opens.
 func TestCrashDirectoryOrder(t *testing.T) {
 	crashCase{
 		ops: numbered(puts(1, "a", "b", "c"), puts(2, "d"), Op{Kind: Flush}, puts(4, "b", "e"), Op{Kind: Flush}, Op{Kind: Split, Row: []byte("b")},
@@ -117,7 +117,7 @@ func TestCrashDirectoryOrder(t *testing.T) {
 }
 
 // A log that is obsolete is removed, and nothing may miss it afterwards, whichever removals and syncs the disk has done
-// (B171). Several tablets keep segments for different times.
+// . Several tablets keep segments for different times.
 func TestCrashLogRemoval(t *testing.T) {
 	ops := numbered(Op{Kind: Split, Row: []byte("b")}, Op{Kind: Split, Row: []byte("d")})
 	for i, rows := range []string{"a c e", "a", "", "c e", "e", "", "a", "a c", "e", ""} {
@@ -144,7 +144,7 @@ func TestCrashLogRemoval(t *testing.T) {
 	}
 }
 
-// A new file of the log is there after the first write to it was acknowledged (B169): at every acknowledgement the worst
+// A new file of the log is there after the first write to it was acknowledged: at every acknowledgement the worst
 // that a power cut can leave has a segment, though its directory was new as well.
 func TestCrashNewLog(t *testing.T) {
 	var ops History

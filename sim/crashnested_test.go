@@ -98,7 +98,7 @@ func (c *chain) run(seed uint64) error {
 }
 
 // TestCrashNested crashes a history, the recovery after it, the recovery after that and the one after that, each at any
-// call, and wants everything in the end. It stands for B163 too: a crash between a new log and a new manifest.
+// call, and wants everything in the end. It stands for a crash between a new log and a new manifest.
 func TestCrashNested(t *testing.T) {
 	n := runs(50)
 	var all crashTotals

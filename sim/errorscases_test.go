@@ -62,7 +62,7 @@ func highest(t *testing.T, mem *vfs.MemFS) (n uint64) {
 	return n
 }
 
-// TestLeftoversInTheWay (B045, B052): files that an aborted run has left have the names of the next outputs, when a store
+// TestLeftoversInTheWay: files that an aborted run has left have the names of the next outputs, when a store
 // is opened and while it is open, and cannot be removed for a while. Flushes and compactions work all the same, what is
 // left over is never written to, and it goes in the end.
 func TestLeftoversInTheWay(t *testing.T) {
@@ -136,7 +136,7 @@ func TestLeftoversInTheWay(t *testing.T) {
 	}
 }
 
-// TestManifestInDoubt (B084): at each write and sync of the manifest that fails in the middle of work the record is refused
+// TestManifestInDoubt: at each write and sync of the manifest that fails in the middle of work the record is refused
 // and the reason told; as long as the disk is bad so is every other; open again, and all that was acknowledged is there.
 func TestManifestInDoubt(t *testing.T) {
 	for n, hit := 1, true; hit; n++ {
@@ -178,7 +178,7 @@ func TestManifestInDoubt(t *testing.T) {
 	}
 }
 
-// TestCompactionAfterAFailedOne (B033): a compaction that failed, at each of its calls, gives its files back: the next one of
+// TestCompactionAfterAFailedOne: a compaction that failed, at each of its calls, gives its files back: the next one of
 // the same files succeeds at once.
 func TestCompactionAfterAFailedOne(t *testing.T) {
 	for n, hit := 1, true; hit; n++ {

@@ -66,7 +66,7 @@ func levelHistory(ops int, weights map[OpKind]int) HistoryOptions {
 // TestDurabilityLevels mixes all levels of durability over tables and over writes, switches tables while it goes, and
 // crashes: between operations and at any step, the process and the power. Of every table as much is left as its writes'
 // levels promise, the rest a prefix for each tablet, and the store opens. Every fourth seed crashes at calls of the file
-// system instead, and takes several images of each. Tables without a log beside others (B173) are among them.
+// system instead, and takes several images of each. Tables without a log beside others are among them.
 func TestDurabilityLevels(t *testing.T) {
 	n := runs(40)
 	var mu sync.Mutex
