@@ -116,8 +116,8 @@ func TestCrashDirectoryOrder(t *testing.T) {
 	}.run(t, "B167")
 }
 
-// A log that is obsolete is removed, and nothing may miss it afterwards, whichever removals and syncs the disk has done
-// . Several tablets keep segments for different times.
+// A log that is obsolete is removed, and nothing may miss it afterwards, whichever removals and syncs the disk has
+// done. Several tablets keep segments for different times.
 func TestCrashLogRemoval(t *testing.T) {
 	ops := numbered(Op{Kind: Split, Row: []byte("b")}, Op{Kind: Split, Row: []byte("d")})
 	for i, rows := range []string{"a c e", "a", "", "c e", "e", "", "a", "a c", "e", ""} {
