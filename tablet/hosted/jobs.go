@@ -101,6 +101,9 @@ func (t *Tablet) start(user bool) (Job, bool) {
 			covered++
 		}
 	}
+	if user && len(inputs) == 1 && covered < len(t.selected) {
+		return Job{}, false // by itself it would only be written again, and again, until the others are free
+	}
 	t.nextJob++
 	j := &Job{ID: t.nextJob, wish: t.wish, User: user, Reason: reason, Inputs: metasOf(inputs), Ages: w.ages, Planned: len(planned)}
 	j.covers = user && covered == len(t.selected)
