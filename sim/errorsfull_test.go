@@ -229,7 +229,7 @@ func TestDiskFull(t *testing.T) {
 	const cycles = 3
 	y := newTally(t)
 	var seeds []uint64
-	for n := 0; n < runs(9); n += cycles {
+	for n := 0; n < runs(6); n += cycles {
 		seeds = append(seeds, firstSeed()+uint64(len(seeds)))
 	}
 	tries, scans, refused, rows, minutes := 0, 0, 0, 0, 0
