@@ -87,7 +87,9 @@ func watched(t *testing.T, enough func() bool) (runs, failed int) {
 			s := randomSetting(seed)
 			h := NewHistory(seed, HistoryOptions{Ops: 120, Rows: 40, Numbered: true, Weights: map[OpKind]int{Write: 60, Flush: 8, Full: 2, Partial: 3, Split: 1, Reopen: 1, Check: 3}})
 			r := stream(seed, "reads")
-			w := New(s.world(seed))
+			wo := s.world(seed)
+			wo.MaxSteps = 50_000 // of one wait
+			w := New(wo)
 			defer w.End()
 			p := NewPlayer(w, s.play())
 			if err := p.Begin(); err != nil {
