@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"millrace/actors"
@@ -78,6 +79,7 @@ func leaveFiles(t *testing.T, names []func(n uint64) string) (l leftoverCounts) 
 		}
 	}
 	highest := loaded.NextNumber + 12
+	var low atomic.Int64
 	traced := vfs.Trace(fs, vfs.TraceOptions{Before: func(e vfs.Event) {
 		if e.Op != vfs.OpCreate {
 			return
@@ -90,7 +92,7 @@ func leaveFiles(t *testing.T, names []func(n uint64) string) (l leftoverCounts) 
 			n, ours = wal.ParseName(strings.TrimPrefix(e.Name, wal.Dir+"/"))
 		}
 		if ours && n < highest {
-			l.low++
+			low.Add(1)
 			t.Errorf("%v: there are files up to number %d", e, highest-1)
 		}
 	}})
@@ -125,6 +127,6 @@ func leaveFiles(t *testing.T, names []func(n uint64) string) (l leftoverCounts) 
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	l.files = len(want)
+	l.files, l.low = len(want), int(low.Load())
 	return l
 }

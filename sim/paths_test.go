@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"millrace/actors"
@@ -47,12 +48,12 @@ func TestPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer vfs.Close(fs)
-	calls, strange := 0, 0
+	var calls, strange atomic.Int64
 	record := func(inner vfs.FS) vfs.FS {
 		return vfs.Trace(inner, vfs.TraceOptions{Before: func(e vfs.Event) {
-			calls++
+			calls.Add(1)
 			if !ownNames.MatchString(e.Name) || e.To != "" && !ownNames.MatchString(e.To) {
-				strange++
+				strange.Add(1)
 				t.Errorf("asked for %v", e)
 			}
 		}})
@@ -80,7 +81,7 @@ func TestPaths(t *testing.T) {
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "outside" {
 		t.Errorf("the file outside: %q, %v", b, err)
 	}
-	lastLine(t, "R71", count("calls", calls), count("names", len(hostileNames)), count("refused", refused), zero("touched", strange))
+	lastLine(t, "R71", count("calls", int(calls.Load())), count("names", len(hostileNames)), count("refused", refused), zero("touched", int(strange.Load())))
 }
 
 // renamedIn is a copy of a store, in memory, whose manifest names a data file otherwise. All sums in it are right.

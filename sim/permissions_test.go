@@ -2,6 +2,7 @@ package sim
 
 import (
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -20,7 +21,10 @@ func TestPermissions(t *testing.T) {
 	}
 	defer vfs.Close(fs)
 	checks, wrong := 0, 0
+	var mu sync.Mutex
 	look := func(when string) {
+		mu.Lock()
+		defer mu.Unlock()
 		modes, err := vfs.Modes(dir)
 		if err != nil && !os.IsNotExist(err) { // a file may go while one looks
 			t.Errorf("%s: %v", when, err)
