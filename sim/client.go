@@ -30,7 +30,7 @@ func (w *World) Go(name string, f func(c *Client)) *Client {
 	w.clients = append(w.clients, c)
 	l := w.loop
 	l.waiting = append(l.waiting, &waiter{
-		name: name, client: c, ctx: context.Background(), what: actors.Waiting{On: "its start"}, began: l.clock.now, first: l.step,
+		name: name, client: c, ctx: context.Background(), what: actors.Waiting{On: "its start"}, began: l.clock.Elapsed(), first: l.step,
 		ready: func() bool { return true },
 	})
 	return c

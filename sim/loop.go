@@ -95,7 +95,7 @@ func (l *life) AfterFunc(d time.Duration, f func()) clock.Timer {
 }
 
 func (l *loop) note(who, what string, a, b int64) {
-	l.log.add(event{step: l.step, at: l.clock.now, who: who, what: what, a: a, b: b})
+	l.log.add(event{step: l.step, at: l.clock.Elapsed(), who: who, what: what, a: a, b: b})
 }
 
 func (l *loop) runnable(m *actors.Mailbox) {
@@ -141,7 +141,7 @@ func (l *loop) Wait(ctx context.Context, what actors.Waiting, ready func() bool)
 	if l.delivering != nil {
 		panic(fmt.Sprintf("sim: %s waits for %s inside an actor", l.delivering.name, what.On))
 	}
-	w := &waiter{name: "main", ctx: ctx, what: what, ready: ready, began: l.clock.now, first: l.step}
+	w := &waiter{name: "main", ctx: ctx, what: what, ready: ready, began: l.clock.Elapsed(), first: l.step}
 	if c := l.current; c != nil {
 		w.name, w.client = c.name, c.client
 		return w.client.wait(l, w)
@@ -237,7 +237,7 @@ func (w *waiter) over(l *loop) bool {
 	case w.ready():
 	case w.ctx.Err() != nil:
 		w.err = context.Cause(w.ctx)
-	case l.clock.now-w.began > l.longest || l.step-w.first > l.most:
+	case l.clock.Elapsed()-w.began > l.longest || l.step-w.first > l.most:
 		w.err = fmt.Errorf("%w: %s waits for %s since step %d\n%s", ErrDeadlock, w.name, w.subject(), w.first, l.report())
 	default:
 		return false
@@ -264,7 +264,7 @@ func (w *waiter) subject() string {
 // report says who could run, who waits for what, and what happened last.
 func (l *loop) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "at step %d, virtual time %v\n", l.step, l.clock.now)
+	fmt.Fprintf(&b, "at step %d, virtual time %v\n", l.step, l.clock.Elapsed())
 	for _, t := range l.ready {
 		fmt.Fprintf(&b, "  ready: %s\n", t.name)
 	}

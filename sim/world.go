@@ -84,7 +84,7 @@ func New(o Options) *World {
 	w := &World{options: o, system: takeSystem()}
 	w.setFS(o.FS)
 	w.loop = &loop{
-		clock: &Clock{}, log: newEventLog(o.Trace, o.TraceFrom), choose: newChooser(o.Schedule, o.Seed),
+		clock: newClock(), log: newEventLog(o.Trace, o.TraceFrom), choose: newChooser(o.Schedule, o.Seed),
 		perStep: o.PerStep, most: o.MaxSteps, longest: o.Patience, boxes: make(map[*actors.Mailbox]*task),
 	}
 	w.loop.faults = newFaults(w, o.Faults, o.Seed)

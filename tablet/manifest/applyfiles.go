@@ -43,15 +43,20 @@ func (e Install) apply(d *draft) error {
 			return r.ofFile(e.Add).because("ages %d to %d are not those of the files merged and of a memtable, %d or more",
 				ages.Oldest, ages.Newest, t.NextAge)
 		}
-		if why := passesOver(e.Add, gone, stay); why != "" {
-			return r.ofFile(e.Add).because("%s", why)
-		}
-		if err := d.add(r, &after, e.Add, within); err != nil {
+		if err := d.replace(r, &after, e.Add, gone); err != nil {
 			return err
 		}
 	}
 	d.setTablet(&after)
 	return nil
+}
+
+// replace adds the output of a job to the files that stay.
+func (d *draft) replace(r refusal, after *Tablet, add *FileRef, gone []FileRef) error {
+	if why := passesOver(add, gone, after.Files); why != "" {
+		return r.ofFile(add).because("%s", why)
+	}
+	return d.add(r, after, add, within)
 }
 
 func (e Swap) apply(d *draft) error {
@@ -73,10 +78,7 @@ func (e Swap) apply(d *draft) error {
 			return r.ofFile(e.Add).because("ages %d to %d are not within %d to %d, those of the files removed",
 				ages.Oldest, ages.Newest, most.Oldest, most.Newest)
 		}
-		if why := passesOver(e.Add, gone, stay); why != "" {
-			return r.ofFile(e.Add).because("%s", why)
-		}
-		if err := d.add(r, &after, e.Add, within); err != nil {
+		if err := d.replace(r, &after, e.Add, gone); err != nil {
 			return err
 		}
 	}
