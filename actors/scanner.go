@@ -85,7 +85,8 @@ func (s *Store) Scan(ctx context.Context, table string, o ScanOptions) (*Scanner
 	if o.Limit > 0 {
 		sc.limits.Entries = min(sc.limits.Entries, o.Limit)
 	}
-	rest, skip := sc.place.Rest(o.Range)
+	from := o.After.Clone() // a session reads its range's start while the scanner's own place moves on
+	rest, skip := from.Rest(o.Range)
 	sc.spec.Skip = skip
 	sc.tour.begin(rest)
 	sc.in = s.core.rt.NewInbox(scanWindow + scanEnds)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"millrace/actors"
+	"millrace/tablet"
 )
 
 // TestMain lets scripts call the program as millrace, and wants no goroutine to be left behind the tests.
@@ -51,7 +55,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "flip": cmdFlip, "cut": cmdCut, "alone": cmdAlone,
+			"exits": cmdExits, "flip": cmdFlip, "cut": cmdCut, "alone": cmdAlone, "logged": cmdLogged,
 		},
 	})
 }
@@ -75,6 +79,24 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if lines := strings.Count(stderr, "\n"); code != 0 && lines != 1 || code == 0 && lines != 0 {
 		ts.Fatalf("%d lines on standard error with exit code %d", lines, code)
 	}
+}
+
+// cmdLogged makes a store whose log holds one group of entries for each row, in one segment: the program itself would
+// put what it can into one group, and would flush what an earlier run of it has logged whenever it comes to it.
+func cmdLogged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: logged STORE TABLE ROWS...")
+	}
+	ctx := context.Background()
+	store, err := actors.Open(ctx, ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(store.CreateTable(ctx, args[1], nil, nil))
+	for _, row := range args[2:] {
+		m := tablet.NewMutation([]byte(row))
+		m.Put([]byte("f"), []byte("q"), nil, []byte("v"))
+		ts.Check(store.Apply(ctx, args[1], []*tablet.Mutation{m}))
+	}
+	ts.Check(store.Close(ctx))
 }
 
 func cmdFlip(ts *testscript.TestScript, neg bool, args []string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"millrace/internal/record"
 	"millrace/tablet"
 )
 
@@ -38,6 +39,9 @@ const maxLSN = 1<<63 - 1
 
 // minMutation is the bytes of the smallest mutation: an empty row and no update.
 const minMutation = 3
+
+// minEntryRecord is the bytes of the smallest entry: its frame, and one mutation.
+const minEntryRecord = record.FrameBytes + 7 + minMutation
 
 var (
 	errShort = errors.New("ends too early")

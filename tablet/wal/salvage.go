@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"millrace/internal/record"
@@ -30,8 +31,8 @@ type Salvaged struct {
 	Losses []Loss
 	// Kept is how many entries are good and in no file.
 	Kept int64
-	// Lost are the LSNs between the first and the last entry that no segment has, and that were not refused; at most so many
-	// entries were dropped.
+	// Lost is how many entries were dropped at most: the LSNs between the first and the last good entry that no segment has
+	// and that were not refused, and what may have stood in damage before the first and behind the last.
 	Lost int64
 	// Damaged are the numbers of the segments with losses, Segments of all, ascending.
 	Damaged, Segments []uint64
@@ -79,6 +80,8 @@ type salvage struct {
 	replay
 	out  *Salvaged
 	seen map[uint64]bool // LSNs, of entries in files too
+
+	ahead, behind int64 // bytes lost before the first good entry, and since the last one
 }
 
 // missing notes segments that are gone and were needed.
@@ -86,6 +89,9 @@ func (s *salvage) missing(segments []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(s.known)) {
 		if err := s.checkGone(n, segments); err != nil {
 			s.out.Losses = append(s.out.Losses, Loss{File: Name(n), What: err.What})
+			if n < segments[0] {
+				s.ahead = math.MaxInt64 // nobody knows how long it was
+			}
 		}
 	}
 }
@@ -141,6 +147,7 @@ func (s *salvagedSegment) lose(offset, bytes int64, err error) {
 	out := s.out
 	out.Losses = append(out.Losses, Loss{File: Name(s.number), Offset: offset, Bytes: bytes, What: what, After: s.last})
 	s.open = len(out.Losses)
+	s.behind += bytes
 	if n := len(out.Damaged); n == 0 || out.Damaged[n-1] != s.number {
 		out.Damaged = append(out.Damaged, s.number)
 	}
@@ -178,22 +185,27 @@ func (s *salvagedSegment) record(b []byte, offset int64) {
 	if s.seen[e.LSN] || s.voided(e.LSN) {
 		return
 	}
-	s.seen[e.LSN] = true
+	if len(s.seen) == 0 {
+		s.ahead = max(s.ahead, s.behind)
+	}
+	s.seen[e.LSN], s.behind = true, 0
 	if session, ok := s.from(e.Tablet); ok && e.Session > session {
 		s.out.kept = append(s.out.kept, location{e.LSN, s.number, offset + record.FrameBytes, int64(len(b))})
 	}
 }
 
-// lost counts the LSNs that are nowhere.
+// lost counts the LSNs that are nowhere, and what records at most the bytes at either end have held.
 func (s *salvage) lost() (n int64) {
 	var last uint64
 	for _, lsn := range slices.Sorted(maps.Keys(s.seen)) {
-		if last > 0 {
-			n += int64(lsn - last - 1 - s.refused(last+1, lsn))
+		nowhere := int64(lsn - last - 1 - s.refused(last+1, lsn))
+		if last == 0 { // those before the first entry may be in files
+			nowhere = min(nowhere, s.ahead/minEntryRecord)
 		}
+		n += nowhere
 		last = lsn
 	}
-	return n
+	return n + s.behind/minEntryRecord
 }
 
 // refused counts the voided LSNs from one up to another.

@@ -159,6 +159,37 @@ func TestSalvageGone(t *testing.T) {
 	}
 }
 
+// TestSalvageEnds counts what damage before the first good entry may have held: in front of it numbers tell, and bytes.
+func TestSalvageEnds(t *testing.T) {
+	f := func(damaged, entries int, gone []int, wantLost int64) {
+		t.Helper()
+		w := newWorld(t, Options{MaxBytes: 1, MaxAge: time.Hour}) // a segment for each entry
+		for range entries {
+			w.append(1, tablet.DurabilitySync)
+			must(t, w.commit())
+		}
+		must(t, w.log.Close(w.now))
+		numbers := readDisk(t, w.mem).numbers()
+		name := Name(numbers[damaged])
+		for _, i := range gone {
+			must(t, w.mem.Remove(Name(numbers[i])))
+			numbers[i] = 0
+		}
+		numbers = slices.DeleteFunc(numbers, func(n uint64) bool { return n == 0 })
+		if len(gone) == 0 {
+			must(t, w.mem.Edit(name, func(b []byte) []byte { b[60] ^= 1; return b }))
+		}
+		s, err := Salvage(context.Background(), w.mem, numbers, func(uint64) (uint64, bool) { return 0, true })
+		must(t, err)
+		if len(s.Losses) == 0 || s.Lost != wantLost || s.Kept != int64(entries)-wantLost {
+			t.Errorf("%+v", s)
+		}
+	}
+	f(0, 4, nil, 1)
+	f(1, 4, nil, 1)
+	f(0, 4, []int{0, 1}, 2)
+}
+
 // TestSalvageWhole has nothing to say of a log that is whole, or torn by a crash.
 func TestSalvageWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 1))
