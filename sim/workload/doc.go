@@ -11,6 +11,8 @@
 //   - Value, ParseValue: a value taken apart.
 //   - Verifier, Report: every entry of a table goes in, in any order; out come the counters UNDEFINED, REFERENCED,
 //     UNREFERENCED and CORRUPT. One verifier a tablet or one for all, as Merge joins them.
+//   - KeySets, DealStretches, DealSkewed: sorted keys, divided among the sources of a merge that is to be measured. Merged and
+//     Digest tell what must come out.
 //
 // The package writes nothing anywhere, and knows neither clock nor store.
 //

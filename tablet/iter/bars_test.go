@@ -45,7 +45,7 @@ func bars() (out []bar) {
 func BenchmarkBars(b *testing.B) {
 	keys := map[string][]tablet.Entry{}
 	for _, set := range keySets {
-		keys[set.name] = set.make(rand.New(rand.NewPCG(1, 1)), benchEntries)
+		keys[set.Name] = set.Make(rand.New(rand.NewPCG(1, 1)), benchEntries)
 	}
 	for _, x := range bars() {
 		b.Run(fmt.Sprintf("%s/k=%d/r=%d", x.keys, x.k, x.r), func(b *testing.B) {

@@ -13,12 +13,12 @@ import (
 // takes over. r=skew deals at random, four entries in five to one source when there are two.
 func BenchmarkHeapIterator2827(b *testing.B) {
 	for _, set := range keySets {
-		keys := set.make(rand.New(rand.NewPCG(1, 1)), benchEntries)
+		keys := set.Make(rand.New(rand.NewPCG(1, 1)), benchEntries)
 		for _, k := range []int{2, 4, 8, 16, 32, 64, 128} {
 			for _, r := range []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536} {
-				benchmarkModes(b, fmt.Sprintf("%s/k=%d/r=%d", set.name, k, r), func() *input { return dealt(keys, k, r) })
+				benchmarkModes(b, fmt.Sprintf("%s/k=%d/r=%d", set.Name, k, r), func() *input { return dealt(keys, k, r) })
 			}
-			benchmarkModes(b, fmt.Sprintf("%s/k=%d/r=skew", set.name, k), func() *input { return skewed(keys, k) })
+			benchmarkModes(b, fmt.Sprintf("%s/k=%d/r=skew", set.Name, k), func() *input { return skewed(keys, k) })
 		}
 	}
 }
