@@ -30,7 +30,7 @@ type Iterator struct {
 	table   string
 	spec    scan.Spec
 	options IteratorOptions
-	pool    *iter.Pool
+	kit     *scan.Kit // nil once it is closed
 
 	tour tour
 	part tabletPart // the present tablet; no view before the first
@@ -47,7 +47,7 @@ func (s *Store) Iterator(table string, o IteratorOptions) (*Iterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	it := &Iterator{store: s, table: table, options: o, pool: iter.NewPool(), tour: tour{store: s, table: table}}
+	it := &Iterator{store: s, table: table, options: o, tour: tour{store: s, table: table}}
 	it.spec, err = t.scanSpec(table, ScanOptions{
 		Columns: o.Columns, Authorizations: o.Authorizations, Versions: o.Versions, Iterators: o.Iterators,
 	}, s.core)
@@ -55,13 +55,14 @@ func (s *Store) Iterator(table string, o IteratorOptions) (*Iterator, error) {
 		return nil, fmt.Errorf("iterate over table %s: %w", table, err)
 	}
 	it.spec.Visible = visible(o.Authorizations)
+	it.kit = scan.TakeKit()
 	return it, nil
 }
 
 // Seek moves to the first entry in the range, whose bytes must not change until the next Seek. An error is the
 // iterator's until it is sought again.
 func (it *Iterator) Seek(ctx context.Context, r tablet.Range) error {
-	if it.pool == nil {
+	if it.kit == nil {
 		return it.err
 	}
 	it.tour.begin(r)
@@ -123,11 +124,11 @@ func (it *Iterator) enter(ctx context.Context, part tabletPart) error {
 
 // open builds the stack over the present tablet, and seeks it.
 func (it *Iterator) open(ctx context.Context) error {
-	sources, err := it.part.view.Sources(it.spec.Columns.Families())
+	sources, err := it.part.view.Sources(it.kit, it.spec.Columns.Families())
 	if err != nil {
 		return err
 	}
-	if it.read, err = scan.OpenCursor(it.pool, sources, it.spec); err != nil {
+	if it.read, err = scan.OpenCursor(it.kit.Merges, sources, it.spec); err != nil {
 		return err
 	}
 	return it.read.Seek(ctx, it.part.rng)
@@ -177,10 +178,12 @@ func (it *Iterator) Top() (tablet.Entry, bool) {
 
 // Close lets go of what the iterator holds. A second call does nothing.
 func (it *Iterator) Close() error {
-	if it.pool == nil {
+	if it.kit == nil {
 		return nil
 	}
-	it.pool = nil
+	err := it.leave()
+	it.kit.Release()
+	it.kit = nil
 	it.err = fmt.Errorf("iterator: %w", tablet.ErrClosed)
-	return it.leave()
+	return err
 }

@@ -20,8 +20,8 @@ import (
 	"millrace/internal/clock"
 	"millrace/internal/invariant"
 	"millrace/internal/vfs"
+	"millrace/reader/scan"
 	"millrace/tablet"
-	"millrace/tablet/iter"
 	"millrace/tablet/memtable"
 )
 
@@ -65,7 +65,7 @@ func (p *jobPlan) release() {
 type jobActor struct {
 	rt   *Runtime
 	plan *jobPlan
-	pool *iter.Pool
+	kit  *scan.Kit // from the first step until the job is discarded
 	job  *job.Job
 
 	began  time.Time
@@ -81,7 +81,7 @@ const jobBound = 2
 var errCancelled = fmt.Errorf("job cancelled: %w", context.Canceled)
 
 func newJobActor(rt *Runtime, p *jobPlan) *jobActor {
-	return &jobActor{rt: rt, plan: p, pool: iter.NewPool()}
+	return &jobActor{rt: rt, plan: p}
 }
 
 // Receive routes the job's messages.
@@ -163,6 +163,7 @@ func (a *jobActor) step() (done bool, err error) {
 // open opens the inputs.
 func (a *jobActor) open() (err error) {
 	spec := a.plan.spec
+	a.kit = scan.TakeKit()
 	if a.plan.memory != nil {
 		spec.Inputs = append(spec.Inputs, job.Memory(a.plan.memory))
 	}
@@ -171,11 +172,11 @@ func (a *jobActor) open() (err error) {
 		if err != nil {
 			return err
 		}
-		spec.Inputs = append(spec.Inputs, job.File(r))
+		spec.Inputs = append(spec.Inputs, job.FilePooled(r, a.kit.Cursors))
 	}
 	spec.Create = a.create
 	spec.Remove = a.plan.remove
-	a.job, err = job.New(spec, a.pool)
+	a.job, err = job.New(spec, a.kit.Merges)
 	return err
 }
 
@@ -237,6 +238,10 @@ func (a *jobActor) discard() {
 	var errs []error
 	if a.job != nil {
 		errs = append(errs, a.job.Discard())
+	}
+	if a.kit != nil {
+		a.kit.Release()
+		a.kit = nil
 	}
 	if a.remove {
 		errs = append(errs, a.removeOutput())

@@ -24,7 +24,7 @@ type fakeView struct {
 	released int   // 1 when it was
 }
 
-func (v *fakeView) Sources(tablet.Families) ([]iter.Source, error) {
+func (v *fakeView) Sources(*scan.Kit, tablet.Families) ([]iter.Source, error) {
 	if v.noOpen != nil {
 		return nil, v.noOpen
 	}

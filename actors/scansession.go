@@ -12,7 +12,6 @@ import (
 	"millrace/internal/invariant"
 	"millrace/reader/scan"
 	"millrace/tablet"
-	"millrace/tablet/iter"
 )
 
 // scanActor is one session: one scan on one tablet. It reads files, a page a message, as long as its client has given
@@ -23,7 +22,7 @@ type scanActor struct {
 	rt    *Runtime
 	open  *protocol.ScanOpen
 	idle  time.Duration
-	pool  *iter.Pool
+	kit   *scan.Kit // from Started until the scan is closed
 	scan  *scan.Session
 	spare []*scan.Page // given back by the client
 
@@ -42,7 +41,7 @@ const scanOthers = 2 // messages beside credits
 const stepEntries = 4096
 
 func newScanActor(rt *Runtime, open *protocol.ScanOpen, idle time.Duration) *scanActor {
-	return &scanActor{rt: rt, open: open, idle: idle, pool: iter.NewPool(), credit: open.Credit}
+	return &scanActor{rt: rt, open: open, idle: idle, credit: open.Credit}
 }
 
 // Receive routes the session's messages.
@@ -74,9 +73,10 @@ var (
 func (a *scanActor) onStarted(c actor.Context) {
 	a.heard = a.rt.clock.Now()
 	a.timer = a.rt.After(a.idle, c.Self(), idleTick)
-	sources, err := a.open.View.Sources(a.open.Spec.Columns.Families())
+	a.kit = scan.TakeKit()
+	sources, err := a.open.View.Sources(a.kit, a.open.Spec.Columns.Families())
 	if err == nil {
-		a.scan, err = scan.Open(a.pool, sources, a.open.Spec)
+		a.scan, err = scan.Open(a.kit.Merges, sources, a.open.Spec)
 	}
 	if err != nil {
 		a.end(c, err)
@@ -164,6 +164,10 @@ func (a *scanActor) release() {
 			a.rt.log.Warn("scan did not close its sources", "err", err)
 		}
 		a.scan = nil
+	}
+	if a.kit != nil {
+		a.kit.Release()
+		a.kit = nil
 	}
 	a.open.View.Release()
 }

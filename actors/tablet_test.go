@@ -14,6 +14,7 @@ import (
 	"millrace/actors/protocol"
 	"millrace/compactor/plan"
 	"millrace/internal/vfs"
+	"millrace/reader/scan"
 	"millrace/tablet"
 	"millrace/tablet/iter"
 )
@@ -222,7 +223,7 @@ func TestTabletCompacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := v.Sources(tablet.Families{}); err != nil {
+		if _, err := v.Sources(scan.TakeKit(), tablet.Families{}); err != nil {
 			t.Fatal(err)
 		}
 		w := tt.wish(protocol.Major)

@@ -5,6 +5,7 @@ import (
 
 	"millrace/actors/protocol"
 	"millrace/internal/invariant"
+	"millrace/reader/scan"
 	"millrace/tablet"
 	"millrace/tablet/hosted"
 	"millrace/tablet/iter"
@@ -24,7 +25,7 @@ type tabletView struct {
 var _ protocol.View = (*tabletView)(nil)
 
 // Sources implements protocol.View. It opens files that are not open yet.
-func (v *tabletView) Sources(f tablet.Families) ([]iter.Source, error) {
+func (v *tabletView) Sources(k *scan.Kit, f tablet.Families) ([]iter.Source, error) {
 	invariant.That(!v.released.Load(), "a view is read after its release")
 	var out []iter.Source
 	for _, s := range v.memory {
@@ -39,7 +40,7 @@ func (v *tabletView) Sources(f tablet.Families) ([]iter.Source, error) {
 			return nil, err
 		}
 		for _, g := range r.GroupsFor(f) {
-			out = append(out, r.Cursor(g, rfile.CursorOptions{BatchEntries: size}))
+			out = append(out, k.Cursors.Get(r, g, rfile.CursorOptions{BatchEntries: size}))
 		}
 	}
 	return out, nil

@@ -80,8 +80,9 @@ type Idle struct{}
 // View is a tablet at one moment: snapshots of its memtables and leases on its files. It is a live handle and never
 // leaves the process.
 type View interface {
-	// Sources opens readers of everything, the newest first. They are valid until Release, and are closed before it.
-	Sources(f tablet.Families) ([]iter.Source, error)
+	// Sources opens readers of everything, the newest first, with the cursors of a kit. They are valid until Release, and
+	// are closed before it.
+	Sources(k *scan.Kit, f tablet.Families) ([]iter.Source, error)
 	// Release gives the view up. A second call does nothing.
 	Release()
 }

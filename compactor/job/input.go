@@ -20,8 +20,9 @@ type batched interface {
 }
 
 type fileInput struct {
-	r     *rfile.Reader
-	ahead func(*rfile.Reader, *rfile.Group) rfile.BlockAhead
+	r       *rfile.Reader
+	ahead   func(*rfile.Reader, *rfile.Group) rfile.BlockAhead
+	cursors *rfile.Cursors
 }
 
 // File is a file as an input.
@@ -29,7 +30,12 @@ func File(r *rfile.Reader) Input { return fileInput{r: r} }
 
 // FileAhead is File whose blocks are read ahead, as rfile.CursorOptions.Ahead says.
 func FileAhead(r *rfile.Reader, ahead func(*rfile.Reader, *rfile.Group) rfile.BlockAhead) Input {
-	return fileInput{r, ahead}
+	return fileInput{r: r, ahead: ahead}
+}
+
+// FilePooled is File whose cursors come out of a free list, which belongs to whoever steps the job.
+func FilePooled(r *rfile.Reader, cursors *rfile.Cursors) Input {
+	return fileInput{r: r, cursors: cursors}
 }
 
 func (in fileInput) Sources(f tablet.Families) []iter.Source { return in.sourcesOf(f, 0) }
@@ -37,7 +43,7 @@ func (in fileInput) Sources(f tablet.Families) []iter.Source { return in.sources
 func (in fileInput) sourcesOf(f tablet.Families, batchEntries int) []iter.Source {
 	var out []iter.Source
 	for _, g := range in.r.GroupsFor(f) {
-		out = append(out, in.r.Cursor(g, rfile.CursorOptions{BatchEntries: batchEntries, Ahead: in.ahead}))
+		out = append(out, in.cursors.Get(in.r, g, rfile.CursorOptions{BatchEntries: batchEntries, Ahead: in.ahead}))
 	}
 	return out
 }

@@ -43,7 +43,7 @@ type Cursor struct {
 	r     *Reader
 	g     *Group
 	o     CursorOptions
-	path  *path
+	path  path
 	data  blockFetch
 	dec   decoder
 	batch tablet.Batch // what was decoded last: what was delivered, and perhaps one entry past the range
@@ -70,6 +70,10 @@ type Cursor struct {
 
 	bound    tablet.Key // index key of the block before, which this block's keys must not precede
 	hasBound bool
+
+	home    *Cursors            // where Close brings it, if not nil
+	next    *Cursor             // below it in the free list
+	resting *bcfile.BlockReader // while it is there
 }
 
 // openBlock is the block whose bytes the decoder has. It may be used up.
@@ -83,17 +87,25 @@ type openBlock struct {
 
 // Cursor returns a cursor on one of the file's groups, not yet positioned: Seek comes first.
 func (r *Reader) Cursor(g *Group, o CursorOptions) *Cursor {
+	c := &Cursor{}
+	c.begin(r, g, o, &bcfile.BlockReader{})
+	return c
+}
+
+// begin makes a cursor that holds nothing but buffers one on a group.
+func (c *Cursor) begin(r *Reader, g *Group, o CursorOptions, blocks *bcfile.BlockReader) {
 	if o.BatchEntries <= 0 {
 		o.BatchEntries = defaultBatchEntries
 	}
-	c := &Cursor{r: r, g: g, o: o, path: newPath(r, g, o), done: true}
-	c.data = blockFetch{kind: DataBlock, cache: o.Cache, blocks: r.bc.NewBlockReader()}
+	blocks.Use(r.bc)
+	c.r, c.g, c.o, c.done, c.err = r, g, o, true, nil
+	c.path.begin(r, g, o)
+	c.data = blockFetch{kind: DataBlock, cache: o.Cache, blocks: blocks}
 	if o.Ahead != nil {
 		c.data.ahead = o.Ahead(r, g)
 	}
 	c.again.from = -1
 	c.dec.batch = &c.batch
-	return c
 }
 
 // String names the cursor for messages.
@@ -394,17 +406,17 @@ func (c *Cursor) locate(err error) error {
 	return err
 }
 
-// Close releases the cursor's buffers. The reader stays open. A second Close does nothing.
+// Close releases the cursor's buffers, or goes home with them. The reader stays open. A second Close does nothing.
 func (c *Cursor) Close() error {
-	if c.data.blocks == nil {
-		return nil
+	switch {
+	case c.data.blocks == nil:
+	case c.home != nil:
+		c.home.put(c)
+	default:
+		err := fmt.Errorf("cursor on %s: %w", c, tablet.ErrClosed)
+		c.data.close()
+		c.path.close()
+		*c = Cursor{done: true, err: err}
 	}
-	c.done, c.err = true, fmt.Errorf("cursor on %s: %w", c, tablet.ErrClosed)
-	c.data.close()
-	c.path.close()
-	c.data = blockFetch{}
-	c.batch, c.out, c.dec = tablet.Batch{}, tablet.Batch{}, decoder{batch: &c.batch}
-	c.own.reset()
-	c.open = openBlock{}
 	return nil
 }

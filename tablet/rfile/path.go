@@ -2,8 +2,10 @@ package rfile
 
 import (
 	"fmt"
+	"slices"
 
 	"millrace/tablet"
+	"millrace/tablet/rfile/bcfile"
 )
 
 // path is a place in a group's index: a node and an entry of it for each level, root first. Nodes below the root come
@@ -24,15 +26,27 @@ type pathLevel struct {
 }
 
 func newPath(r *Reader, g *Group, o CursorOptions) *path {
-	p := &path{r: r, g: g, levels: make([]pathLevel, g.root.level+1), copied: o.CopyIndex}
-	p.levels[0].node = g.root
+	p := &path{}
+	p.begin(r, g, o)
+	return p
+}
+
+// begin sets the path above a group's index, at no place in it. Levels that it had for another group stay, for their
+// memory.
+func (p *path) begin(r *Reader, g *Group, o CursorOptions) {
+	*p = path{r: r, g: g, levels: slices.Grow(p.levels[:0], g.root.level+1)[:g.root.level+1], copied: o.CopyIndex}
+	p.levels[0] = pathLevel{node: g.root}
 	if p.copied {
 		p.levels[0].node.copyEntries()
 	}
 	for i := 1; i < len(p.levels); i++ {
-		p.levels[i].fetch = blockFetch{kind: IndexBlock, cache: o.Cache, blocks: r.bc.NewBlockReader()}
+		blocks := p.levels[i].fetch.blocks
+		if blocks == nil {
+			blocks = &bcfile.BlockReader{}
+		}
+		blocks.Use(r.bc)
+		p.levels[i] = pathLevel{fetch: blockFetch{kind: IndexBlock, cache: o.Cache, blocks: blocks}}
 	}
-	return p
 }
 
 // seek goes to the first leaf entry whose key is at least k, and returns false if there is none.
@@ -173,6 +187,18 @@ func (p *path) close() {
 	for i := 1; i < len(p.levels); i++ {
 		p.levels[i].fetch.blocks.Close()
 	}
+}
+
+// rest lets go of the file and keeps what memory the levels have.
+func (p *path) rest() {
+	for i := range p.levels {
+		blocks := p.levels[i].fetch.blocks
+		if blocks != nil {
+			blocks.Rest()
+		}
+		p.levels[i] = pathLevel{fetch: blockFetch{blocks: blocks}}
+	}
+	*p = path{levels: p.levels[:0]}
 }
 
 func (p *path) corrupt(l *pathLevel, err error) error {

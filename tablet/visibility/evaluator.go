@@ -31,11 +31,7 @@ func NewEvaluator(sets ...Authorizations) *Evaluator {
 	if len(sets) == 0 {
 		sets = []Authorizations{{}}
 	}
-	return &Evaluator{
-		sets:   append([]Authorizations(nil), sets...),
-		recent: make(map[string]*verdict, maxCached/2),
-		old:    make(map[string]*verdict, maxCached/2),
-	}
+	return &Evaluator{sets: append([]Authorizations(nil), sets...)}
 }
 
 // Visible says whether a label is visible. The empty label always is; one that is not an expression never is, and
@@ -81,6 +77,9 @@ func (e *Evaluator) remember(v *verdict) {
 	if len(e.recent) == maxCached/2 {
 		e.recent, e.old = e.old, e.recent
 		clear(e.recent)
+	}
+	if e.recent == nil { // a reader of entries without labels never comes here
+		e.recent = make(map[string]*verdict)
 	}
 	e.recent[v.label] = v
 }

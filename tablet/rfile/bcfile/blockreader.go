@@ -104,6 +104,28 @@ func (b *BlockReader) Close() {
 	*b = BlockReader{r: b.r, stats: b.stats}
 }
 
+// longestKept bounds each of the buffers of a BlockReader at rest.
+const longestKept = 256 << 10
+
+// Rest lets go of the file and the decompressor, and of buffers that grew out of proportion: what is left serves the file
+// that Use names next. What Read returned last is not valid any longer.
+func (b *BlockReader) Rest() {
+	if b.dec != nil {
+		b.r.codec.put(b.dec)
+	}
+	raw, buf := b.raw[:0], b.buf[:0]
+	if cap(raw) > longestKept {
+		raw = nil
+	}
+	if cap(buf) > longestKept {
+		buf = nil
+	}
+	*b = BlockReader{raw: raw, buf: buf}
+}
+
+// Use makes a BlockReader at rest read blocks of r. Its counts begin anew.
+func (b *BlockReader) Use(r *Reader) { b.r = r }
+
 // fetch returns n bytes of the file at an offset, out of the window if it holds them.
 func (b *BlockReader) fetch(offset int64, n int) ([]byte, error) {
 	inOrder := offset == b.next && offset > 0
