@@ -65,6 +65,9 @@ func (it *Iterator) Seek(ctx context.Context, r tablet.Range) error {
 	if it.kit == nil {
 		return it.err
 	}
+	if it.err = ctx.Err(); it.err != nil { // memory and cached blocks would not ask
+		return it.err
+	}
 	it.tour.begin(r)
 	it.err = it.seek(ctx, r)
 	return it.err

@@ -367,3 +367,37 @@ func TestIteratorAfterTheEnd(t *testing.T) {
 		t.Errorf("iterator of a closed store: %v", err)
 	}
 }
+
+// TestIteratorIsCancelled: a cancelled seek says so, also where nothing has to be waited for; the next one begins anew.
+func TestIteratorIsCancelled(t *testing.T) {
+	withStore(t, func(s *actors.Store) {
+		if err := s.CreateTable(t.Context(), "t", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(t.Context(), "t", []*tablet.Mutation{put("a")}); err != nil {
+			t.Fatal(err)
+		}
+		it, err := s.Iterator("t", actors.IteratorOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer it.Close()
+		if err := it.Seek(t.Context(), tablet.Range{}); err != nil { // it is in the tablet from now on
+			t.Fatal(err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := it.Seek(gone, tablet.Range{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("seek: %v", err)
+		}
+		if _, ok := it.Top(); ok {
+			t.Error("an entry after an error")
+		}
+		if err := it.Seek(t.Context(), tablet.Range{}); err != nil {
+			t.Error(err)
+		}
+		if _, ok := it.Top(); !ok {
+			t.Error("no entry")
+		}
+	})
+}
