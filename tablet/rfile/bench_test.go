@@ -232,7 +232,7 @@ func BenchmarkSkim(b *testing.B) {
 
 // blockOf encodes entries as a data block.
 func blockOf(all []tablet.Entry) []byte {
-	block := appendFirst(nil, &all[0].Key, all[0].Value)
+	block := appendFirst(nil, all[0].Key, all[0].Value)
 	for i := 1; i < len(all); i++ {
 		block = appendRelative(block, &all[i-1].Key, &all[i].Key, 0, 0, all[i].Value)
 	}

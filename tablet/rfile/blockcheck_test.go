@@ -53,7 +53,7 @@ func forge(t *testing.T, blocks []forged) (file []byte, offsets []int64) {
 		if err := g.index.add(&key, n, r, i == len(blocks)-1); err != nil {
 			t.Fatal(err)
 		}
-		g.prev = key
+		g.prev.view(&key)
 		total += int64(len(all))
 	}
 	g.counts["f"] = &total

@@ -175,10 +175,11 @@ func TestMisordered(t *testing.T) {
 		g := w.groups[0]
 		g.startGroup(&all[0].Key)
 		for i := range all {
-			if err := g.put(&all[i].Key, all[i].Value, 0, 0, nil); err != nil {
+			var k heldKey
+			k.view(&all[i].Key)
+			if err := g.put(&k, all[i].Value, 0, 0, nil); err != nil {
 				t.Fatal(err)
 			}
-			g.prev = all[i].Key
 		}
 		if _, err := w.Finish(); err != nil {
 			t.Fatal(err)
@@ -229,7 +230,7 @@ func FuzzBlock(f *testing.F) {
 		if err != nil || len(all) == 0 {
 			return
 		}
-		again := appendFirst(nil, &all[0].Key, all[0].Value)
+		again := appendFirst(nil, all[0].Key, all[0].Value)
 		for i := 1; i < len(all); i++ {
 			again = appendRelative(again, &all[i-1].Key, &all[i].Key, 0, 0, all[i].Value)
 		}

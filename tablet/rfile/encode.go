@@ -2,13 +2,14 @@ package rfile
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"millrace/internal/wire"
 	"millrace/tablet"
 )
 
 // appendFirst appends an entry that stands alone, as the first of a block does.
-func appendFirst(dst []byte, k *tablet.Key, value []byte) []byte {
+func appendFirst(dst []byte, k tablet.Key, value []byte) []byte {
 	flags := byte(0)
 	if k.Deleted() {
 		flags = flagDeleted
@@ -31,64 +32,54 @@ func appendValue(dst, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// appendRelative appends an entry against the key before it. The fields before same are known to be equal, and the
-// first shared bytes of the field at same, so that they are not compared again; zeros promise nothing.
+// appendNext appends an entry whose key follows h. The fields before same are known to be equal, and the first shared
+// bytes of the field at same, so that they are not compared again; zeros promise nothing.
+//
+// Room for the longest form is made beforehand, and the parts are stored by index: it is what each entry passes through
+// whose neighbours came from other files.
 //
 // Source: Accumulo RelativeKey. A field that is equal is left out; one that shares at least two bytes names how many; a
 // timestamp that differs is stored as the difference.
-func appendRelative(dst []byte, prev, k *tablet.Key, same, shared int, value []byte) []byte {
-	at := len(dst)
+func (h *heldKey) appendNext(dst []byte, k *heldKey, same, shared int, value []byte) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, mostHeaderBytes+len(k.data)+len(value)+wordSlack)
+	buf := dst[start:cap(dst)]
 	flags, prefixes := byte(1)<<same-1, byte(0)
-	dst = append(dst, 0)
-	oldData, newData := prev.Data(), k.Data()
-	oldEnds, newEnds := ends(prev), ends(k)
-	var lengths [4]int // leading bytes that each field shares
+	at := 2
 	for i := same; i < 4; i++ {
-		was, now := oldData[oldEnds[i]:oldEnds[i+1]], newData[newEnds[i]:newEnds[i+1]]
-		n := shared
-		for shared = 0; n < len(was) && n < len(now) && was[n] == now[n]; {
-			n++
-		}
+		was, now := h.data[h.borders[i]:h.borders[i+1]], k.data[k.borders[i]:k.borders[i+1]]
+		n := commonFrom(was, now, shared)
+		shared = 0
 		switch {
 		case n == len(was) && n == len(now):
 			flags |= 1 << i
+			continue
 		case n >= minPrefixBytes:
 			prefixes |= 1 << i
+			at = putHVLong(buf, at, int64(n))
+			now = now[n:]
 		}
-		lengths[i] = n
+		at = putHVLong(buf, at, int64(len(now)))
+		putShort(buf[at:], now)
+		at += len(now)
 	}
-	if k.Timestamp() == prev.Timestamp() {
-		flags |= flagTSSame
-	} else {
-		prefixes |= prefixTS
-	}
-	if k.Deleted() {
+	if k.deleted {
 		flags |= flagDeleted
+	}
+	if k.ts != h.ts {
+		prefixes |= prefixTS
+		at = putHVLong(buf, at, k.ts-h.ts)
+	} else {
+		flags |= flagTSSame
 	}
 	if prefixes != 0 {
 		flags |= flagPrefixes
-		dst = append(dst, prefixes)
+		buf[1] = prefixes
+	} else {
+		at = 1 + copy(buf[1:], buf[2:at]) // no second byte of flags
 	}
-	dst[at] = flags
-	for i := same; i < 4; i++ {
-		now := newData[newEnds[i]:newEnds[i+1]]
-		switch bit := byte(1) << i; {
-		case flags&bit != 0:
-		case prefixes&bit != 0:
-			dst = wire.AppendHVLong(dst, int64(lengths[i]))
-			dst = appendField(dst, now[lengths[i]:])
-		default:
-			dst = appendField(dst, now)
-		}
-	}
-	if prefixes&prefixTS != 0 {
-		dst = wire.AppendHVLong(dst, k.Timestamp()-prev.Timestamp())
-	}
-	return appendValue(dst, value)
-}
-
-// ends are the borders of a key's fields in its data.
-func ends(k *tablet.Key) [5]uint32 {
-	e := k.Ends()
-	return [5]uint32{0, e.Row, e.Family, e.Qualifier, uint32(k.Size())}
+	buf[0] = flags
+	binary.BigEndian.PutUint32(buf[at:], uint32(len(value)))
+	putShort(buf[at+4:], value)
+	return dst[:start+at+4+len(value)]
 }

@@ -24,9 +24,7 @@ type groupWriter struct {
 	// threshold is the mean key size when the open block passed its size; 0 before, and while all keys are empty.
 	threshold float64
 
-	// prev is the entry appended last; keep owns its bytes between calls.
-	prev tablet.Key
-	keep tablet.Key
+	prev heldKey // of the entry appended last; owns its bytes
 	any  bool
 
 	counts  map[string]*int64
@@ -51,64 +49,71 @@ func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
 
 func (g *groupWriter) append(k *tablet.Key, value []byte) error {
 	if g.any {
-		if tablet.Compare(&g.prev, k) > 0 {
-			return fmt.Errorf("key %v appended after %v: %w", *k, g.prev, tablet.ErrUsage)
+		if prev := g.prev.key(); tablet.Compare(&prev, k) > 0 {
+			return fmt.Errorf("key %v appended after %v: %w", *k, prev, tablet.ErrUsage)
 		}
 	} else {
 		g.startGroup(k)
 	}
-	if err := g.put(k, value, 0, 0, nil); err != nil {
-		return err
-	}
-	g.keep.Assign(k)
-	g.prev = g.keep
-	return nil
+	var held heldKey
+	held.view(k)
+	return g.put(&held, value, 0, 0, nil)
 }
 
 // startGroup notes the group's first key.
 func (g *groupWriter) startGroup(k *tablet.Key) {
 	g.any = true
 	g.g.FirstKey, g.g.HasFirstKey = k.Clone(), true
-	g.keep = tablet.Key{}
 }
 
 // put adds an entry to the open block, or closes that and begins another. encoded, unless nil, is the entry as it stands
 // behind the one before it.
-func (g *groupWriter) put(k *tablet.Key, value []byte, same, shared int, encoded []byte) error {
-	if int64(k.Size())+int64(len(value)) > maxEntryBytes {
-		return errEntryBytes(*k, len(value))
+func (g *groupWriter) put(k *heldKey, value []byte, same, shared int, encoded []byte) error {
+	if int64(len(k.data))+int64(len(value)) > maxEntryBytes {
+		return errEntryBytes(k.key(), len(value))
 	}
-	if err := g.count(k, same); err != nil {
+	if err := g.count(k.family(), same); err != nil {
 		return err
 	}
 	if len(g.block) > g.w.o.BlockBytes {
-		if err := g.considerCut(k, value); err != nil {
+		if err := g.considerCut(k.key(), value); err != nil {
 			return err
 		}
 	}
 	switch {
 	case g.entries == 0:
-		g.block = appendFirst(g.block, k, value)
+		g.block = appendFirst(g.block, k.key(), value)
 	case encoded != nil:
 		g.block = append(g.block, encoded...)
 	default:
-		g.block = appendRelative(g.block, &g.prev, k, same, shared, value)
+		g.block = g.prev.appendNext(g.block, k, same, shared, value)
 	}
 	g.entries++
-	g.sizes.add(k.Size())
-	if g.sample != nil {
-		g.sample.add(k, value, same)
-	}
-	if g.w.bloom != nil && !g.g.sample {
-		g.w.bloom.add(k, same)
+	g.sizes.add(len(k.data))
+	if g.watched() {
+		g.show(k.key(), value, same)
 	}
 	m := g.meta
 	m.Entries++
-	m.MinTimestamp, m.MaxTimestamp = min(m.MinTimestamp, k.Timestamp()), max(m.MaxTimestamp, k.Timestamp())
-	if k.Deleted() {
+	m.MinTimestamp, m.MaxTimestamp = min(m.MinTimestamp, k.ts), max(m.MaxTimestamp, k.ts)
+	if k.deleted {
 		m.Deletes++
 	}
+	g.prev.take(k)
 	return nil
+}
+
+// watched says whether something beside the block wants to see each entry.
+func (g *groupWriter) watched() bool { return g.sample != nil || g.w.bloom != nil && !g.g.sample }
+
+// show shows an entry to what watches. The fields before same are those of the entry before.
+func (g *groupWriter) show(k tablet.Key, value []byte, same int) {
+	if g.sample != nil {
+		g.sample.add(&k, value, same)
+	}
+	if g.w.bloom != nil && !g.g.sample {
+		g.w.bloom.add(&k, same)
+	}
 }
 
 func errEntryBytes(k tablet.Key, valueBytes int) error {
@@ -116,12 +121,13 @@ func errEntryBytes(k tablet.Key, valueBytes int) error {
 }
 
 // considerCut decides, before an entry is added to a block that has passed its size, whether to close the block.
-func (g *groupWriter) considerCut(k *tablet.Key, value []byte) error {
+func (g *groupWriter) considerCut(k tablet.Key, value []byte) error {
 	if g.threshold == 0 {
 		g.threshold = g.sizes.mean()
 	}
 	raw := len(g.block)
-	short := shorten(&g.prev, k)
+	prev := g.prev.key()
+	short := shorten(&prev, &k)
 	limit := int(float64(g.w.o.BlockBytes) * 1.1)
 	if (float64(short.Size()) <= g.threshold || raw > limit) && !g.sizes.giant(short.Size()) ||
 		int64(k.Size())+int64(len(value))+int64(raw)+128 >= math.MaxInt32 {
@@ -157,15 +163,14 @@ func (g *groupWriter) writeBlock(k *tablet.Key, last bool) (err error) {
 }
 
 // count adds an entry to its family's count. same > 1 says that row and family are those of the entry before.
-func (g *groupWriter) count(k *tablet.Key, same int) error {
+func (g *groupWriter) count(family []byte, same int) error {
 	if same > 1 && g.counter != nil {
 		*g.counter++
 		return nil
 	}
 	if !g.g.Tracked {
-		return g.checkOwner(k.Family())
+		return g.checkOwner(family)
 	}
-	family := k.Family()
 	if g.counter != nil && bytes.Equal(g.family, family) {
 		*g.counter++
 		return nil
@@ -204,7 +209,8 @@ func (g *groupWriter) checkOwner(family []byte) error {
 // finish closes the group and appends its description to the index block.
 func (g *groupWriter) finish(description []byte) ([]byte, error) {
 	if g.entries > 0 {
-		if err := g.cut(&g.prev, true); err != nil {
+		last := g.prev.key()
+		if err := g.cut(&last, true); err != nil {
 			return nil, err
 		}
 	}
@@ -236,7 +242,7 @@ func (g *groupWriter) noteRows() {
 	}
 	m := g.meta
 	// Never nil, which would be no row at all: the empty row is one.
-	first, last := append([]byte{}, g.g.FirstKey.Row()...), append([]byte{}, g.prev.Row()...)
+	first, last := append([]byte{}, g.g.FirstKey.Row()...), append([]byte{}, g.prev.key().Row()...)
 	if m.FirstRow == nil || bytes.Compare(first, m.FirstRow) < 0 {
 		m.FirstRow = first
 	}

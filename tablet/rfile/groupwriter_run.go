@@ -11,7 +11,8 @@ import (
 // is looked at entry by entry.
 func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error {
 	copies := b.Facts.Encoded && b.Facts.Contiguous
-	bulk := copies && g.sample == nil && (g.w.bloom == nil || g.g.sample)
+	bulk := copies && !g.watched()
+	var k heldKey
 	var encoded []byte
 	for i := lo; i < hi; i++ {
 		if bulk && i > lo && g.entries > 0 {
@@ -20,15 +21,15 @@ func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error 
 					return err
 				}
 				if i += n; i == hi {
-					break
+					return nil
 				}
 			}
 		}
-		k := b.Key(i)
 		switch {
 		case !g.any:
-			g.startGroup(&k)
-			code = tablet.CodeOfFirst(&k)
+			first := b.Key(i)
+			g.startGroup(&first)
+			code = tablet.CodeOfFirst(&first)
 		case i > lo:
 			code = b.Codes[i]
 			if copies {
@@ -36,15 +37,11 @@ func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error 
 				encoded = b.Raw[r.At:r.End]
 			}
 		}
+		k.viewEntry(b, i)
 		same, shared := sharing(code)
 		if err := g.put(&k, b.Value(i), same, shared, encoded); err != nil {
 			return err
 		}
-		g.prev = k // a view, good while the batch is
-	}
-	if hi > lo {
-		g.keep.Assign(&g.prev)
-		g.prev = g.keep
 	}
 	return nil
 }
@@ -101,7 +98,9 @@ func (g *groupWriter) putRun(b *tablet.Batch, lo, hi int) error {
 	m.Entries += int64(len(refs))
 	g.entries += len(refs)
 	g.block = append(g.block, b.Raw[refs[0].At:refs[len(refs)-1].End]...)
-	g.prev = b.Key(hi - 1)
+	var last heldKey
+	last.viewEntry(b, hi-1)
+	g.prev.take(&last)
 	return nil
 }
 
@@ -109,8 +108,7 @@ func (g *groupWriter) putRun(b *tablet.Batch, lo, hi int) error {
 func (g *groupWriter) countRun(b *tablet.Batch, lo, hi int) error {
 	for i := lo; i < hi; {
 		same, _ := sharing(b.Codes[i])
-		k := b.Key(i)
-		if err := g.count(&k, same); err != nil {
+		if err := g.count(b.Key(i).Family(), same); err != nil {
 			return err
 		}
 		first := i

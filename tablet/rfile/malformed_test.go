@@ -320,7 +320,7 @@ func (m *model) reorder(t *testing.T, block int, change func([]tablet.Entry)) {
 	var b []byte
 	for i := range all {
 		at := len(b)
-		b = appendFirst(b, &all[i].Key, all[i].Value)
+		b = appendFirst(b, all[i].Key, all[i].Value)
 		if bytes.IndexByte(b[at:at+1], flagPrefixes) >= 0 {
 			t.Fatal("a key on its own has a prefix")
 		}

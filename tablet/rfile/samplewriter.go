@@ -73,7 +73,8 @@ func (w *sampleWriter) relieve() error {
 	if err := w.write(w.entries[:n]); err != nil {
 		return err
 	}
-	if err := w.out.cut(&w.out.prev, false); err != nil {
+	last := w.out.prev.key()
+	if err := w.out.cut(&last, false); err != nil {
 		return err
 	}
 	kept := w.entries[n].Clone()

@@ -129,7 +129,7 @@ func TestRelativeKeyVectors(t *testing.T) {
 				t.Errorf("%s: entry %d reads as %v, want %v", v.Name, i, got[i].Key, want)
 			}
 			if i == 0 {
-				block = appendFirst(block, &want, e.Value)
+				block = appendFirst(block, want, e.Value)
 				continue
 			}
 			prev := v.Entries[i-1].Key.key()
