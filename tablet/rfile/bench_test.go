@@ -252,7 +252,8 @@ func BenchmarkDecode(b *testing.B) {
 		for d.left > 0 {
 			d.startBatch()
 			for range min(250, d.left) {
-				ref, code, err := d.next()
+				var ref tablet.EntryRef
+				code, err := d.next(&ref)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -150,7 +150,8 @@ func decodeUntil(block []byte, entries int) (all []tablet.Entry, err error) {
 	d.startBlock(block, entries)
 	d.startBatch()
 	for d.left > 0 {
-		ref, code, err := d.next()
+		var ref tablet.EntryRef
+		code, err := d.next(&ref)
 		if err != nil {
 			return all, err
 		}

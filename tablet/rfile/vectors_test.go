@@ -99,7 +99,8 @@ func decodeBlock(block []byte, entries int) ([]tablet.Entry, error) {
 	d.startBlock(block, entries)
 	d.startBatch()
 	for range entries {
-		ref, code, err := d.next()
+		var ref tablet.EntryRef
+		code, err := d.next(&ref)
 		if err != nil {
 			return nil, err
 		}
