@@ -64,8 +64,7 @@ type grid struct {
 
 func (g *grid) add(cells ...any) { g.rows = append(g.rows, cells) }
 
-// writeGrid prints a table as CSV, Markdown or for the eye.
-func (e *env) writeGrid(g *grid, f format) error {
+func (g *grid) table() table.Writer {
 	t := table.NewWriter()
 	header := table.Row{}
 	for _, n := range g.names {
@@ -75,6 +74,12 @@ func (e *env) writeGrid(g *grid, f format) error {
 	for _, r := range g.rows {
 		t.AppendRow(r)
 	}
+	return t
+}
+
+// writeGrid prints a table as CSV, Markdown or for the eye.
+func (e *env) writeGrid(g *grid, f format) error {
+	t := g.table()
 	var out string
 	switch {
 	case f.is(formatCSV):

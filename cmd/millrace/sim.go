@@ -21,29 +21,39 @@ syncs, real actors. Variants run side by side in one run, on the same data.
 
 A run checks exact things only, such as counts and hashes, and exits with 4 when one does not hold. Times are reported
 with their spread and never fail a run.`[1:],
-		newSimIngest(e))
+		newSimIngest(e), newSimHeap(e))
 }
 
-// simFlags are the flags that every experiment has.
-type simFlags struct {
+// resultFlags are the flags of every experiment.
+type resultFlags struct {
 	format format
 	seed   uint64
 	json   string
-	data   string
 	quick  bool
 	force  bool
+}
+
+func (f *resultFlags) register(c *cobra.Command) {
+	f.format.register(c, formatText, formatJSON, formatCSV, formatMarkdown)
+	flags := c.Flags()
+	flags.Uint64Var(&f.seed, "seed", 1, "decides every random choice of the data")
+	flags.StringVar(&f.json, "json", "", "also write the result document to `FILE`")
+	flags.BoolVar(&f.force, "force", false, "replace files that are there")
+	flags.BoolVar(&f.quick, "quick", false, "a first look, in seconds")
+}
+
+// simFlags are the flags of an experiment on a store.
+type simFlags struct {
+	resultFlags
+	data   string
 	set    []string
 	memory size
 }
 
 func (f *simFlags) register(c *cobra.Command) {
-	f.format.register(c, formatText, formatJSON, formatCSV, formatMarkdown)
+	f.resultFlags.register(c)
 	flags := c.Flags()
-	flags.Uint64Var(&f.seed, "seed", 1, "decides every random choice of the data")
-	flags.StringVar(&f.json, "json", "", "also write the result document to `FILE`")
-	flags.BoolVar(&f.force, "force", false, "replace the file of --json")
 	flags.StringVar(&f.data, "data", "", "keep the files in `DIR`, which is empty, missing or that of an earlier run; default: a temporary directory, removed")
-	flags.BoolVar(&f.quick, "quick", false, "a first look, in seconds")
 	flags.StringArrayVar(&f.set, "set", nil, "`PROPERTY=VALUE` by Accumulo's name; may be given several times")
 	f.memory = 1 << 30
 	flags.Var(&f.memory, "memory-limit", "what percentages in properties are of")
@@ -91,17 +101,6 @@ func (f *simFlags) workspace() (*workspace, error) {
 		return nil, errors.Join(err, vfs.Close(dir))
 	}
 	return &workspace{path: f.data, fs: dir, keep: true, close: func() error { return vfs.Close(dir) }}, nil
-}
-
-// saveJSON writes a result document to the file of --json.
-func (e *env) saveJSON(out *output, document []byte) error {
-	if out == nil {
-		return nil
-	}
-	if _, err := out.file.Write(document); err != nil {
-		return err
-	}
-	return out.commit()
 }
 
 // phases draws the progress of an experiment, a line for each phase in turn.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -100,12 +99,8 @@ func (f *ingestFlags) options(given func(flag string) bool) (experiment.IngestOp
 		Entries: f.entries, FlushEntries: f.flushEntries, Tablets: f.tablets, Pairs: f.pairs, Seed: f.seed,
 		Properties: properties, MemoryLimit: int64(f.memory),
 	}
-	for _, name := range f.variants {
-		mode, err := iter.ParseMode(name)
-		if err != nil {
-			return o, usagef("--variants: %v", err)
-		}
-		o.Variants = append(o.Variants, mode)
+	if o.Variants, err = parseModes(f.variants); err != nil {
+		return o, err
 	}
 	if f.quick {
 		f.hurry(&o, given)
@@ -132,13 +127,11 @@ func (e *env) simIngest(cmd *cobra.Command, f *ingestFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	var out *output
-	if f.json != "" {
-		if out, err = e.create(f.json, f.force); err != nil {
-			return err
-		}
-		defer func() { err = out.end(err) }()
+	out, err := e.results(&f.resultFlags, "", "", nil)
+	if err != nil {
+		return err
 	}
+	defer func() { err = out.end(err) }()
 	w, err := f.workspace()
 	if err != nil {
 		return err
@@ -147,11 +140,7 @@ func (e *env) simIngest(cmd *cobra.Command, f *ingestFlags) (err error) {
 	if err = errors.Join(err, w.close()); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := e.saveJSON(out, append(text, '\n')); err != nil {
+	if err := out.save(doc, nil, nil); err != nil {
 		return err
 	}
 	if err := e.printIngest(doc, f, w); err != nil {

@@ -47,8 +47,10 @@ const (
 )
 
 var (
-	codecs   = []string{"github.com/pierrec/lz4/v4", "github.com/klauspost/compress"}
-	terminal = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
+	codecs = []string{"github.com/pierrec/lz4/v4", "github.com/klauspost/compress"}
+	// histograms of latencies
+	histograms = []string{"github.com/HdrHistogram/hdrhistogram-go"}
+	terminal   = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
 )
 
 // Rows is the map. A row may stand before its package is written.
@@ -88,8 +90,9 @@ var Rows = map[string]Row{
 	"actors/actortest": {For: "The kit for tests that drive actors by messages alone.", Rank: kit, May: Protoactor | Clock | Files},
 	"sim/workload":     {For: "Seeded streams of keys and arrivals.", Rank: model},
 	"sim/oracle":       {For: "The slow, obvious store that answers are held against.", Rank: model},
+	"sim/plot":         {For: "Draws line charts as SVG.", Rank: ground},
 	"sim":              {For: "Runs the real actors: seeded schedule, virtual time, faulty disks.", Rank: simulation, May: Protoactor | Clock | Files},
 	"sim/script":       {For: "Runs scripts of operations with expected results against the embedded store.", Rank: simulation, May: Clock | Files},
-	"sim/experiment":   {For: "Named experiments: settings in, a table of results out.", Rank: experiments, May: Clock | Files},
+	"sim/experiment":   {For: "Named experiments: settings in, a table of results out.", Rank: experiments, May: Clock | Files, Modules: histograms},
 	"cmd/millrace":     {For: "The only main; one file a subcommand.", Rank: command, May: Clock | Files, Modules: terminal},
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// simRuns are experiments that take much longer than they are given here.
+var simRuns = [][]string{
+	{"sim", "heap", "--json", "out.json", "--csv", "out.csv", "--plots", "charts"},
+}
+
+// TestSimInterrupted interrupts experiments: they end soon, with one line, and leave nothing behind.
+func TestSimInterrupted(t *testing.T) {
+	for _, args := range simRuns {
+		s := newShell(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		s.ctx = ctx
+		timer := time.AfterFunc(300*time.Millisecond, cancel)
+		start := time.Now()
+		s.fails(130, "interrupted", args...)
+		timer.Stop()
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%q ended %v after it was interrupted", args, took)
+		}
+		if names := s.names(); len(names) > 0 {
+			t.Errorf("%q left behind: %q", args, names)
+		}
+	}
+}
+
+// TestSimReaderGone closes the pipe behind experiments that print.
+func TestSimReaderGone(t *testing.T) {
+	s := newShell(t)
+	f := func(args ...string) {
+		t.Helper()
+		pipe := &closedPipe{left: 10, err: &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}}
+		var stderr bytes.Buffer
+		if code := s.runTo(pipe, &stderr, args...); code != 0 || stderr.Len() > 0 || pipe.writes != 1 {
+			t.Errorf("%q: exit %d, %d writes, %s", args, code, pipe.writes, stderr.String())
+		}
+	}
+	f("sim", "heap", "--entries", "200", "--runs", "1", "--sources", "2")
+}
+
+// TestSimProgress draws progress on a terminal.
+func TestSimProgress(t *testing.T) {
+	s := newShell(t)
+	s.bar = true
+	var out, stderr bytes.Buffer
+	if code := s.runTo(&out, &stderr, "sim", "heap", "--quick", "--entries", "20000", "--runs", "2", "--keys", "ci"); code != 0 {
+		t.Fatal(stderr.String())
+	}
+	if !strings.Contains(stderr.String(), "divisions of keys") || !strings.Contains(stderr.String(), " left") || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
+		t.Errorf("progress %q", stderr.String())
+	}
+}
