@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"millrace/internal/invariant"
 	"millrace/tablet"
 	"millrace/tablet/locate"
+	"millrace/writer"
 	"millrace/writer/binning"
 )
 
@@ -26,6 +28,7 @@ type binnerActor struct {
 	open     int                  // writes that are not answered
 	batches  uint64
 	scratch  binning.Scratch
+	bins     binning.Result
 	draining []*protocol.Drain
 	held     bool   // memory is full: nothing goes to tablets
 	holds    uint64 // times that it was
@@ -38,10 +41,11 @@ type route struct {
 	lanes   []*lane // one a tablet, in the order of extents
 }
 
-// pendingWrite is a write whose tablets have not all answered.
+// pendingWrite is a write, or a batch writer's set, whose tablets have not all answered.
 type pendingWrite struct {
 	*protocol.Write
-	left    int // pieces
+	set     *writer.Set // settled piece by piece; nil: a write, which is answered at the end
+	left    int         // pieces
 	refused []protocol.Refusal
 	err     error // the first that a tablet failed with
 }
@@ -51,6 +55,8 @@ type piece struct {
 	write     *pendingWrite
 	mutations []*tablet.Mutation
 	bytes     int64
+	batch     uint64 // that it was sent in last
+	doubtful  bool   // it was sent before, and may have been applied
 }
 
 func newBinner(rt *Runtime, holdMax time.Duration) *binnerActor {
@@ -62,8 +68,14 @@ func (a *binnerActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *protocol.Write:
 		a.onWrite(c, m)
+	case *protocol.WriteSet:
+		a.onWriteSet(c, m)
 	case *protocol.Applied:
 		a.onApplied(c, m)
+	case *protocol.LaneAgain:
+		a.onLaneAgain(c, m)
+	case *protocol.GiveUp:
+		a.onGiveUp(c, m)
 	case *protocol.Hold:
 		a.onHold(c, m)
 	case *protocol.HoldOverdue:
@@ -94,19 +106,44 @@ func (a *binnerActor) onWrite(c actor.Context, m *protocol.Write) {
 		m.Refuse(context.Canceled) // for its ticket; nobody hears it
 		return
 	}
-	bins, failed := binning.Bin(m.Mutations, r.extents, &a.scratch, binning.Options{SortRows: true})
-	invariant.That(len(failed) == 0, "a table's chain of tablets has a gap")
-	w := &pendingWrite{Write: m, left: len(bins)}
+	binning.Mutations(m.Mutations, r.extents, &a.scratch, &a.bins)
+	invariant.That(len(a.bins.Failed) == 0, "a table's chain of tablets has a gap")
+	a.queue(c, r, &pendingWrite{Write: m}, a.bins.Bins)
+	clear(a.bins.Bins)
+}
+
+// queue puts what was binned into the lanes.
+func (a *binnerActor) queue(c actor.Context, r *route, w *pendingWrite, bins []binning.Binned) {
 	a.open++
-	if w.left == 0 {
-		a.answer(w)
-		return
-	}
+	w.left = 1 // until all are queued
 	for i := range bins {
 		l := r.lanes[bins[i].Tablet]
-		l.queue = append(l.queue, piece{write: w, mutations: bins[i].Mutations, bytes: bins[i].Bytes})
+		for p := (piece{write: w, mutations: bins[i].Mutations, bytes: bins[i].Bytes}); len(p.mutations) > 0; {
+			w.left++
+			l.queue = append(l.queue, p.cut())
+		}
 		a.feed(c, l)
 	}
+	if w.left--; w.left == 0 {
+		a.answer(w)
+	}
+}
+
+// cut takes off the front of a piece what goes in one batch.
+func (p *piece) cut() piece {
+	front := *p
+	if len(p.mutations) <= batchMutations && p.bytes <= batchBytes {
+		p.mutations = nil
+		return front
+	}
+	n, bytes := 0, int64(0)
+	for n < len(p.mutations) && n < batchMutations && (n == 0 || bytes < batchBytes) {
+		bytes += int64(p.mutations[n].EstimatedMemory())
+		n++
+	}
+	front.mutations, front.bytes = p.mutations[:n:n], bytes
+	p.mutations, p.bytes = p.mutations[n:], p.bytes-bytes
+	return front
 }
 
 // onApplied takes a tablet's answer to a batch.
@@ -118,35 +155,45 @@ func (a *binnerActor) onApplied(c actor.Context, m *protocol.Applied) {
 	delete(a.sent, m.Batch)
 	l := b.lane
 	l.flying--
+	if m.Err == nil {
+		l.progress = a.rt.clock.Now()
+	}
 	switch {
 	case m.Moved:
 		l.moved = append(l.moved, b.pieces...)
-	case isGone(m.Err):
-		// The tablet is gone, and its successor knows what the log knows.
-		for _, p := range b.pieces {
-			a.finish(p, fmt.Errorf("%w: %w", ErrUnknownOutcome, m.Err))
-		}
-		if l.tablet.Equal(b.to) {
-			l.down = true
-		}
+	case m.Err != nil:
+		a.onFailed(c, &b, m)
 	default:
-		for _, r := range m.Refused {
-			i := slices.IndexFunc(b.pieces, func(p piece) bool { return slices.Contains(p.mutations, r.Mutation) })
-			b.pieces[i].write.refused = append(b.pieces[i].write.refused, r)
-		}
-		for _, p := range b.pieces {
-			a.finish(p, m.Err)
-		}
+		a.overtaken(l, &b)
+		a.onDone(&b, m)
 	}
 	a.settleLane(c, l)
 	a.drained()
 }
 
+// onDone ends the pieces of a batch that was applied, but for what was refused.
+func (a *binnerActor) onDone(b *sentBatch, m *protocol.Applied) {
+	for i := range b.pieces {
+		p := &b.pieces[i]
+		if len(m.Refused) > 0 {
+			p.takeRefused(b.lane.extent, m.Refused)
+		}
+		a.finish(*p, b.lane.extent, nil)
+	}
+}
+
 // finish ends one piece of a write.
-func (a *binnerActor) finish(p piece, err error) {
+func (a *binnerActor) finish(p piece, e tablet.Extent, err error) {
 	w := p.write
-	if w.err == nil {
-		w.err = err
+	switch {
+	case w.set == nil:
+		if w.err == nil || errors.Is(err, ErrUnknownOutcome) { // which says least
+			w.err = err
+		}
+	case err != nil:
+		w.set.Fail(p.mutations, e, err, p.doubtful || errors.Is(err, ErrUnknownOutcome))
+	case len(p.mutations) > 0:
+		w.set.Done(len(p.mutations), p.bytes)
 	}
 	if w.left--; w.left == 0 {
 		a.answer(w)
@@ -155,11 +202,13 @@ func (a *binnerActor) finish(p piece, err error) {
 
 func (a *binnerActor) answer(w *pendingWrite) {
 	a.open--
-	if w.err != nil {
+	switch {
+	case w.set != nil: // settled
+	case w.err != nil:
 		w.Refuse(fmt.Errorf("write to table %s: %w", w.Table, w.err))
-		return
+	default:
+		w.Answer(&protocol.Written{Refused: w.refused})
 	}
-	w.Answer(&protocol.Written{Refused: w.refused})
 }
 
 func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
@@ -205,8 +254,10 @@ func (a *binnerActor) drained() {
 func (a *binnerActor) stop() {
 	for _, b := range ordered(a.sent) {
 		for _, p := range b.pieces {
-			p.write.Refuse(fmt.Errorf("%w: %w", ErrUnknownOutcome, ErrStopped))
+			a.finish(p, b.lane.extent, fmt.Errorf("%w: %w", ErrUnknownOutcome, ErrStopped))
 		}
+	}
+	for _, b := range ordered(a.sent) {
 		a.refuseWaiting(b.lane)
 	}
 	for _, r := range ordered(a.tables) {
@@ -217,8 +268,12 @@ func (a *binnerActor) stop() {
 }
 
 func (a *binnerActor) refuseWaiting(l *lane) {
-	for _, p := range slices.Concat(l.moved, l.queue) {
-		p.write.Refuse(ErrStopped)
-	}
+	waiting := slices.Concat(l.moved, l.queue)
 	l.moved, l.queue = nil, nil
+	for _, p := range waiting {
+		a.finish(p, l.extent, ErrStopped)
+	}
+	for _, heir := range l.heirs { // may have left its table too
+		a.refuseWaiting(heir)
+	}
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -22,8 +23,14 @@ type lane struct {
 	queue  []piece
 	moved  []piece // came back, and are in front of the queue
 	again  bool    // they are to be sent again
-	down   bool    // the tablet is gone; another is to come
-	failed error   // and will not
+	// waiting says that they are, in a while: their tablet refused them for the moment.
+	waiting bool
+	down    bool  // the tablet is gone; another is to come
+	failed  error // and will not
+	// changed says that another tablet has come while batches to the one before were on their way. What comes back of those
+	// goes first.
+	changed  bool
+	progress time.Time // when a batch was applied last
 
 	// retired says that the tablet has left its table. Once nothing flies any more, what waits goes to the lanes that have
 	// taken its place, and those may begin.
@@ -31,6 +38,12 @@ type lane struct {
 	heirs   []*lane
 	behind  []*lane // retired ones that this one waits for
 }
+
+// A batch is of so much at most, so that a tablet works on no message for long; but one mutation may be larger.
+const (
+	batchMutations = 4096
+	batchBytes     = 1 << 20
+)
 
 // sentBatch is a batch on its way.
 type sentBatch struct {
@@ -45,16 +58,18 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 	case l.failed != nil:
 		a.turnAway(l, l.failed)
 	case a.overdue:
-		a.turnAway(l, fmt.Errorf("no memory for %v: %w", a.holdMax, tablet.ErrBusy))
-	case l.retired || l.down || len(l.behind) > 0 || len(l.moved) > 0 || a.held:
+		a.turnAwayWrites(l, fmt.Errorf("no memory for %v: %w", a.holdMax, tablet.ErrBusy))
+		return
+	case l.retired || l.down || l.changed || len(l.behind) > 0 || len(l.moved) > 0 || a.held:
 		return
 	}
 	for l.flying < a.rt.window(protocol.ApplyWindow) && len(l.queue) > 0 {
 		a.batches++
 		m := &protocol.Apply{From: c.Self(), Batch: a.batches, Round: l.round, Durability: l.queue[0].write.Durability}
 		pieces := l.next()
-		for _, p := range pieces {
-			m.Bytes += p.bytes
+		for i := range pieces {
+			pieces[i].batch = m.Batch
+			m.Bytes += pieces[i].bytes
 		}
 		m.Mutations = joined(pieces)
 		l.flying++
@@ -70,7 +85,7 @@ func (l *lane) next() []piece {
 		p := &l.queue[n]
 		mutations += len(p.mutations)
 		bytes += p.bytes
-		if n > 0 && (mutations > pieceMutations || bytes > pieceBytes || p.write.Durability != l.queue[0].write.Durability) {
+		if n > 0 && (mutations > batchMutations || bytes > batchBytes || p.write.Durability != l.queue[0].write.Durability) {
 			break
 		}
 	}
@@ -96,7 +111,20 @@ func (a *binnerActor) turnAway(l *lane, err error) {
 	waiting := l.queue
 	l.queue = nil
 	for _, p := range waiting {
-		a.finish(p, err)
+		a.finish(p, l.extent, err)
+	}
+}
+
+// turnAwayWrites answers those who wait for their answers. Batch writers have time.
+func (a *binnerActor) turnAwayWrites(l *lane, err error) {
+	waiting := l.queue
+	l.queue = nil
+	for _, p := range waiting {
+		if p.write.set != nil {
+			l.queue = append(l.queue, p)
+			continue
+		}
+		a.finish(p, l.extent, err)
 	}
 }
 
@@ -112,9 +140,11 @@ func (a *binnerActor) onTableIs(c actor.Context, m *protocol.TableIs) {
 	if len(m.Tablets) == 0 {
 		delete(a.tables, m.Table)
 	} else {
-		chain, err := locate.New(m.Version, extents)
-		invariant.Check(err == nil, "tablets of table %s: %v", m.Table, err)
-		r.extents = chain
+		if r.extents = m.Extents; r.extents == nil {
+			chain, err := locate.New(m.Version, extents)
+			invariant.Check(err == nil, "tablets of table %s: %v", m.Table, err)
+			r.extents = chain
+		}
 		a.tables[m.Table] = r
 	}
 	a.retire(c, old, r)
@@ -131,18 +161,25 @@ func (a *binnerActor) onTableIs(c actor.Context, m *protocol.TableIs) {
 func (r *route) lane(t protocol.TabletRef) *lane {
 	var l *lane
 	if r != nil {
-		if i := slices.IndexFunc(r.lanes, func(l *lane) bool { return tablet.CompareExtents(l.extent, t.Extent) == 0 }); i >= 0 {
-			l = r.lanes[i]
-		}
+		l = r.find(t.Extent)
 	}
 	if l == nil {
 		l = &lane{extent: t.Extent, tablet: t.PID, round: 1}
 	}
 	if !l.tablet.Equal(t.PID) {
-		l.tablet, l.down = t.PID, false
+		l.tablet, l.down, l.changed = t.PID, false, l.flying > 0
 	}
 	l.failed = t.Failed
 	return l
+}
+
+// find is the lane of exactly this extent, or nil.
+func (r *route) find(e tablet.Extent) *lane {
+	i, ok := slices.BinarySearchFunc(r.lanes, e, func(l *lane, e tablet.Extent) int { return tablet.CompareExtents(l.extent, e) })
+	if !ok {
+		return nil
+	}
+	return r.lanes[i]
 }
 
 // retire ends the lanes that a new route does not have, in favour of those that are in their place.
@@ -152,7 +189,7 @@ func (a *binnerActor) retire(c actor.Context, old, r *route) {
 	}
 	var retired []*lane
 	for _, l := range old.lanes {
-		if slices.Contains(r.lanes, l) {
+		if r.find(l.extent) == l {
 			continue
 		}
 		l.retired = true
@@ -171,6 +208,9 @@ func (a *binnerActor) retire(c actor.Context, old, r *route) {
 
 // settleLane does what is due for a lane after a change: send, send again, or hand over.
 func (a *binnerActor) settleLane(c actor.Context, l *lane) {
+	if l.flying == 0 {
+		l.changed = false
+	}
 	switch {
 	case l.retired:
 		if l.flying == 0 && len(l.behind) == 0 {
@@ -180,20 +220,19 @@ func (a *binnerActor) settleLane(c actor.Context, l *lane) {
 	case l.again && l.flying == 0:
 		l.again = false
 		l.round++
-		l.queue = slices.Concat(l.moved, l.queue)
-		l.moved = nil
+		l.queue = slices.Concat(l.takeMoved(), l.queue)
 	}
 	a.feed(c, l)
 }
 
 // handOver gives what waits in a retired lane to its heirs, in order and in front of what they have.
 func (a *binnerActor) handOver(c actor.Context, l *lane) {
-	waiting := slices.Concat(l.moved, l.queue)
-	l.moved, l.queue = nil, nil
+	waiting := slices.Concat(l.takeMoved(), l.queue)
+	l.queue = nil
 	queues := make([][]piece, len(l.heirs))
 	for _, p := range waiting {
 		if len(l.heirs) == 0 {
-			a.finish(p, fmt.Errorf("the table is no more: %w", tablet.ErrUsage))
+			a.finish(p, l.extent, fmt.Errorf("the table is no more: %w", tablet.ErrUsage))
 			continue
 		}
 		p.write.left--
@@ -216,7 +255,7 @@ func (a *binnerActor) handOver(c actor.Context, l *lane) {
 
 // within is the part of a piece whose rows are in an extent.
 func (p piece) within(e tablet.Extent) piece {
-	part := piece{write: p.write}
+	part := piece{write: p.write, batch: p.batch, doubtful: p.doubtful}
 	for _, m := range p.mutations {
 		if e.Contains(m.Row()) {
 			part.mutations = append(part.mutations, m)

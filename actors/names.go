@@ -22,6 +22,7 @@ func nameTablet(id uint64, incarnation int) string { return fmt.Sprintf("t.%06d.
 func nameFlush(job uint64) string                  { return fmt.Sprintf("f.%d", job) }
 func nameCompaction(job uint64) string             { return fmt.Sprintf("c.%d", job) }
 func nameScan(seq uint64) string                   { return fmt.Sprintf("s.%d", seq) }
+func nameWriter(seq uint64) string                 { return fmt.Sprintf("w.%d", seq) }
 func nameInbox(seq uint64) string                  { return fmt.Sprintf("in.%d", seq) }
 
 // reserved are beginnings of names that belong to the library.

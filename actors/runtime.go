@@ -72,6 +72,7 @@ type Runtime struct {
 	ports    protocol.Ports
 	sub      *eventstream.Subscription
 	inboxes  atomic.Uint64
+	writers  atomic.Uint64
 	closed   atomic.Bool
 	strategy *stopFailed
 	// work ends when the actors shall not begin anything long any more; reads of files go by it.

@@ -29,6 +29,7 @@ type Store struct {
 	admission *admission
 	closed    atomic.Bool
 	gets      *inFlight
+	writers   openWriters
 	tokens    atomic.Uint64
 }
 
@@ -287,6 +288,7 @@ func (s *Store) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("close store: %s: %w", what, err))
 		}
 	}
+	phase("close batch writers", s.writers.close(ctx))
 	_, err := Ask(ctx, k.rt, k.binner.get(), &protocol.Drain{})
 	phase("drain writes", err)
 	_, err = Ask(ctx, k.rt, s.engine, &protocol.FlushUnlogged{})

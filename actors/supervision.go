@@ -47,6 +47,7 @@ var supervision = []rule{
 		limit: 10, window: time.Minute, first: 100 * time.Millisecond, most: 10 * time.Second},
 	{kind: "compaction", repairer: "tablet", from: "a new plan over the same files",
 		limit: 10, window: time.Minute, first: 100 * time.Millisecond, most: 10 * time.Second},
+	{kind: "writer", repairer: "nobody: its batch writer has failed", from: "-"},
 	{kind: "scan", repairer: "the client, which gets an error", from: "-"},
 }
 

@@ -71,7 +71,7 @@ func (t *engineTable) refuseChanges(err error) {
 
 // is tells the binner of the table.
 func (t *engineTable) is() *protocol.TableIs {
-	return &protocol.TableIs{Table: t.name, Version: t.version, Tablets: t.tablets}
+	return &protocol.TableIs{Table: t.name, Version: t.version, Extents: t.extents, Tablets: t.tablets}
 }
 
 // publish shows everybody the table as it is now.

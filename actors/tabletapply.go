@@ -37,7 +37,7 @@ func (a *tabletActor) onApply(c actor.Context, m *protocol.Apply) {
 	w := &pendingApply{apply: m, prepared: p, done: true}
 	for _, r := range rejects {
 		w.refused = append(w.refused, protocol.Refusal{
-			Mutation: m.Mutations[r.Index], Err: fmt.Errorf("constraint %s (%d): %s: %w", r.Constraint, r.Code, r.What, tablet.ErrUsage),
+			Mutation: m.Mutations[r.Index], Err: &tablet.ConstraintError{Constraint: r.Constraint, Code: r.Code, What: r.What},
 		})
 	}
 	d := m.Durability

@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"millrace/tablet"
+	"millrace/tablet/locate"
 )
 
 // The conversation with the engine, which owns the tables and starts everything else:
@@ -35,7 +36,8 @@ type CreateTable struct {
 type TableIs struct {
 	Table   string
 	Version uint64
-	Tablets []TabletRef
+	Extents *locate.Map // of Tablets; nil: whoever gets it makes one
+	Tablets []TabletRef // in the order of extents
 }
 
 // WhereIs asks for a state of a table that is newer than one version, once there is one.

@@ -16,6 +16,8 @@ type Map struct {
 	// ends are the first eight bytes of each end row, zero-padded, big-endian: enough for most comparisons, and close
 	// together in memory. The last tablet's, which has no end row, is the highest number.
 	ends []uint64
+	// whole says that there are no gaps.
+	whole bool
 }
 
 // New makes the map of a whole table. The extents must form one chain: the first begins at the first row, each begins
@@ -28,6 +30,7 @@ func New(version uint64, extents []tablet.Extent) (*Map, error) {
 	if err := m.checkChain(); err != nil {
 		return nil, err
 	}
+	m.whole = true
 	return m, nil
 }
 
@@ -128,8 +131,10 @@ func (m *Map) check(i int, row []byte) (int, bool) {
 }
 
 // search returns the first tablet whose end row is at or behind the row, Len if there is none.
-func (m *Map) search(row []byte, p uint64) int {
-	lo, hi := 0, len(m.ends)
+func (m *Map) search(row []byte, p uint64) int { return m.between(0, len(m.ends), row, p) }
+
+// between is search among the tablets [lo, hi), when it is hi unless it is one of them.
+func (m *Map) between(lo, hi int, row []byte, p uint64) int {
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
 		if m.endsBefore(mid, row, p) {

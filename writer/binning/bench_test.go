@@ -20,21 +20,37 @@ func benchMutations(n int) []*tablet.Mutation {
 	return ms
 }
 
+func benchMap(tablets int) *locate.Map {
+	var splits [][]byte
+	for i := 1; i < tablets; i++ {
+		splits = append(splits, fmt.Appendf(nil, "%016x", uint64(i)*(1<<63/uint64(tablets))))
+	}
+	return locate.FromSplits(1, "t", splits)
+}
+
+// BenchmarkBin bins sets of a size; an operation is one mutation.
 func BenchmarkBin(b *testing.B) {
-	const batch = 10_000
-	ms := benchMutations(batch)
-	for _, tablets := range []int{1, 8, 1000} {
-		var splits [][]byte
-		for i := 1; i < tablets; i++ {
-			splits = append(splits, fmt.Appendf(nil, "%016x", uint64(i)*(1<<63/uint64(tablets))))
-		}
-		m := locate.FromSplits(1, "t", splits)
-		for name, o := range map[string]Options{"arrival": {}, "sorted": {SortRows: true}} {
-			b.Run(fmt.Sprintf("%s/%d", name, tablets), func(b *testing.B) {
+	ms := benchMutations(200_000)
+	var items []Item
+	for _, m := range ms {
+		items = append(items, NewItem(m))
+	}
+	for _, batch := range []int{500, 2000, 20_000, 200_000} {
+		for _, tablets := range []int{1, 8, 1000, 10_000} {
+			m := benchMap(tablets)
+			b.Run(fmt.Sprintf("set=%d/tablets=%d", batch, tablets), func(b *testing.B) {
 				var s Scratch
+				var r Result
+				Bin([][]Item{items[:batch]}, m, &s, &r)
 				b.ReportAllocs()
-				for i := 0; i < b.N; i += batch { // an operation is one mutation
-					Bin(ms[:min(batch, b.N-i)], m, &s, o)
+				at := 0
+				for i := 0; i < b.N; i += batch {
+					n := min(batch, b.N-i)
+					if at+n > len(items) {
+						at = 0
+					}
+					Bin([][]Item{items[at : at+n]}, m, &s, &r)
+					at += n
 				}
 			})
 		}

@@ -34,6 +34,25 @@ func drawMap(t *rapid.T) *locate.Map {
 	return m
 }
 
+// drawMutations draws mutations of few different rows, now and then many whose rows are alike for long, so that every way of
+// sorting is taken.
+func drawMutations(t *rapid.T) (mutations []*tablet.Mutation) {
+	most := 30
+	if rapid.IntRange(0, 3).Draw(t, "many") == 0 {
+		most = 3 * radixMin
+	}
+	for range rapid.IntRange(0, most).Draw(t, "mutations") {
+		row := drawRow.Draw(t, "row")
+		for range rapid.IntRange(0, 2).Draw(t, "longer") {
+			row = append(row, drawRow.Draw(t, "more")...)
+		}
+		mut := tablet.NewMutation(row)
+		mut.Put(nil, nil, nil, fmt.Append(nil, len(mutations)))
+		mutations = append(mutations, mut)
+	}
+	return mutations
+}
+
 // TestModel bins with one scratch again and again, against maps of changing size.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,21 +64,21 @@ func TestModel(t *testing.T) {
 		var before []sent
 		for range rapid.IntRange(1, 4).Draw(t, "calls") {
 			m := drawMap(t)
-			sorted := rapid.Bool().Draw(t, "sorted")
-			var mutations []*tablet.Mutation
-			for _, row := range rapid.SliceOfN(drawRow, 0, 30).Draw(t, "rows") {
-				mut := tablet.NewMutation(row)
-				mut.Put(nil, nil, nil, fmt.Append(nil, len(mutations)))
-				mutations = append(mutations, mut)
-			}
+			mutations := drawMutations(t)
 			given := slices.Clone(mutations)
-			bins, failed := Bin(mutations, m, &s, Options{SortRows: sorted})
+			var r Result
+			if rapid.Bool().Draw(t, "items") {
+				Bin(drawParts(t, mutations), m, &s, &r)
+			} else {
+				Mutations(mutations, m, &s, &r)
+			}
 			if !slices.Equal(mutations, given) {
 				t.Fatalf("the mutations given were reordered")
 			}
-			checkBins(t, bins, failed, m, given, sorted)
-			now := sent{bins: slices.Clone(bins)}
-			for _, b := range bins {
+			checkBins(t, &r, m, given)
+			checkClean(t, &s)
+			now := sent{bins: r.Bins}
+			for _, b := range r.Bins {
 				now.want = append(now.want, slices.Clone(b.Mutations))
 			}
 			before = append(before, now)
@@ -74,11 +93,31 @@ func TestModel(t *testing.T) {
 	})
 }
 
-func checkBins(t *rapid.T, bins []Binned, failed []*tablet.Mutation, m *locate.Map, given []*tablet.Mutation, sorted bool) {
-	want := slices.Clone(given)
-	if sorted {
-		slices.SortStableFunc(want, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })
+// drawParts makes items and cuts them anywhere.
+func drawParts(t *rapid.T, mutations []*tablet.Mutation) (parts [][]Item) {
+	var items []Item
+	for _, m := range mutations {
+		items = append(items, NewItem(m))
 	}
+	for len(items) > 0 {
+		n := rapid.IntRange(1, len(items)).Draw(t, "part")
+		parts = append(parts, items[:n:n])
+		items = items[n:]
+	}
+	return parts
+}
+
+func checkClean(t *rapid.T, s *Scratch) {
+	for _, items := range [][]Item{s.items[:cap(s.items)], s.other[:cap(s.other)]} {
+		if slices.ContainsFunc(items, func(it Item) bool { return it.Mutation != nil }) {
+			t.Fatalf("the scratch keeps mutations alive")
+		}
+	}
+}
+
+func checkBins(t *rapid.T, r *Result, m *locate.Map, given []*tablet.Mutation) {
+	want := slices.Clone(given)
+	slices.SortStableFunc(want, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })
 	tabletOf := func(mut *tablet.Mutation) int {
 		i, ok := m.Find(mut.Row())
 		if !ok {
@@ -86,15 +125,14 @@ func checkBins(t *rapid.T, bins []Binned, failed []*tablet.Mutation, m *locate.M
 		}
 		return i
 	}
-	total := 0
-	var order []int
-	for _, b := range bins {
+	total, last := 0, -1
+	for _, b := range r.Bins {
 		var wantBytes int64
 		for _, mut := range b.Mutations {
-			wantBytes += int64(mut.NumBytes())
+			wantBytes += int64(mut.EstimatedMemory())
 		}
-		if tablet.CompareExtents(b.Extent, m.Extent(b.Tablet)) != 0 || b.Bytes != wantBytes || slices.Contains(order, b.Tablet) {
-			t.Fatalf("bin %d: extent %v, %d bytes, want %d", b.Tablet, b.Extent, b.Bytes, wantBytes)
+		if b.Tablet <= last || b.Bytes != wantBytes {
+			t.Fatalf("bin of tablet %d behind that of %d, with %d bytes, want %d", b.Tablet, last, b.Bytes, wantBytes)
 		}
 		expected := slices.DeleteFunc(slices.Clone(want), func(mut *tablet.Mutation) bool { return tabletOf(mut) != b.Tablet })
 		if !slices.Equal(b.Mutations, expected) {
@@ -103,32 +141,29 @@ func checkBins(t *rapid.T, bins []Binned, failed []*tablet.Mutation, m *locate.M
 		if cap(b.Mutations) != len(b.Mutations) {
 			t.Fatalf("appending to bin %d would change another", b.Tablet)
 		}
-		order = append(order, b.Tablet)
+		last = b.Tablet
 		total += len(b.Mutations)
 	}
 	lost := slices.DeleteFunc(slices.Clone(want), func(mut *tablet.Mutation) bool { return tabletOf(mut) >= 0 })
-	if !slices.Equal(failed, lost) || total+len(lost) != len(given) {
-		t.Fatalf("%d failed, want %d; %d binned of %d", len(failed), len(lost), total, len(given))
-	}
-	var wantOrder []int
-	for _, mut := range want {
-		if i := tabletOf(mut); i >= 0 && !slices.Contains(wantOrder, i) {
-			wantOrder = append(wantOrder, i)
-		}
-	}
-	if !slices.Equal(order, wantOrder) {
-		t.Fatalf("bins of tablets %v, want %v", order, wantOrder)
+	if !slices.Equal(r.Failed, lost) || total+len(lost) != len(given) {
+		t.Fatalf("%d failed, want %d; %d binned of %d", len(r.Failed), len(lost), total, len(given))
 	}
 }
 
-// TestAllocations: one array a call, however many mutations there are.
+// TestAllocations: one array a call, however many mutations there are and however alike their rows.
 func TestAllocations(t *testing.T) {
 	m := locate.FromSplits(1, "t", [][]byte{[]byte("1"), []byte("2"), []byte("5")})
-	ms := benchMutations(1000)
-	for _, sorted := range []bool{false, true} {
+	alike := func(n int) (ms []*tablet.Mutation) {
+		for i := range n {
+			ms = append(ms, tablet.NewMutation(fmt.Appendf(nil, "rows that begin alike %06d", n-i)))
+		}
+		return ms
+	}
+	for name, ms := range map[string][]*tablet.Mutation{"random": benchMutations(1000), "few": benchMutations(100), "alike": alike(1000)} {
 		var s Scratch
-		if n := testing.AllocsPerRun(10, func() { Bin(ms, m, &s, Options{SortRows: sorted}) }); n > 1 {
-			t.Errorf("sorted %v: %v allocations", sorted, n)
+		var r Result
+		if n := testing.AllocsPerRun(10, func() { Mutations(ms, m, &s, &r) }); n > 1 {
+			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 }

@@ -1,0 +1,133 @@
+package binning
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"millrace/tablet/locate"
+)
+
+// radixMin is from how many items on counting digits is faster than comparing.
+const radixMin = 192
+
+// sort sorts s.items by row; those of one row stay in the order of arrival.
+//
+// Most of it is a radix sort of the eight bytes in the items, from the last to the first, which compares nothing, keeps
+// order, and skips digits that are all alike, as in rows of digits with leading zeros. What is equal in all eight bytes is
+// then sorted by what follows them.
+func (s *Scratch) sort() {
+	for i := range s.items {
+		s.items[i].order = int32(i)
+	}
+	s.sortFrom(s.items, 0)
+}
+
+// sortFrom sorts items whose rows are alike before depth and whose prefixes are of the bytes from there.
+func (s *Scratch) sortFrom(items []Item, depth int) {
+	if len(items) < radixMin {
+		slices.SortFunc(items, compare)
+		return
+	}
+	s.radix(items)
+	for lo, hi := 0, 0; lo < len(items); lo = hi {
+		for hi = lo + 1; hi < len(items) && items[hi].Prefix == items[lo].Prefix; {
+			hi++
+		}
+		if hi > lo+1 && !sameRow(items[lo:hi]) {
+			s.sortEqual(items[lo:hi], depth+8)
+		}
+	}
+}
+
+// sortEqual sorts items of equal prefixes: their rows are alike before depth, but for zeros behind the end of some. It leaves
+// the prefixes as they are.
+func (s *Scratch) sortEqual(items []Item, depth int) {
+	if len(items) < radixMin {
+		slices.SortFunc(items, compare)
+		return
+	}
+	prefix := items[0].Prefix
+	ended := s.endedFirst(items, depth)
+	slices.SortFunc(items[:ended], func(a, b Item) int {
+		return cmp.Or(cmp.Compare(len(a.Mutation.Row()), len(b.Mutation.Row())), cmp.Compare(a.order, b.order))
+	})
+	longer := items[ended:]
+	for i := range longer {
+		longer[i].Prefix = locate.Prefix(longer[i].Mutation.Row()[depth:])
+	}
+	s.sortFrom(longer, depth)
+	for i := range longer {
+		longer[i].Prefix = prefix
+	}
+}
+
+// endedFirst moves items whose rows are not longer than depth to the front, where they belong, and says how many there are.
+// Both parts keep their order.
+func (s *Scratch) endedFirst(items []Item, depth int) (ended int) {
+	longer := s.other[:0] // has the capacity: radix was here before
+	for i := range items {
+		if len(items[i].Mutation.Row()) > depth {
+			longer = append(longer, items[i])
+			continue
+		}
+		items[ended] = items[i]
+		ended++
+	}
+	copy(items[ended:], longer)
+	return ended
+}
+
+func compare(a, b Item) int {
+	if c := cmp.Compare(a.Prefix, b.Prefix); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(a.Mutation.Row(), b.Mutation.Row()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.order, b.order)
+}
+
+// radix sorts items by prefix and keeps the order of equal ones.
+func (s *Scratch) radix(items []Item) {
+	s.digits = [8][256]int32{}
+	for i := range items {
+		p := items[i].Prefix
+		for d := range s.digits {
+			s.digits[d][byte(p>>(8*d))]++
+		}
+	}
+	s.other = slices.Grow(s.other[:0], len(items))
+	from, to := items, s.other[:len(items)]
+	for d := range s.digits {
+		places := &s.digits[d]
+		if int(places[byte(from[0].Prefix>>(8*d))]) == len(from) {
+			continue // all alike
+		}
+		at := int32(0)
+		for b, n := range places {
+			places[b] = at
+			at += n
+		}
+		for i := range from {
+			place := &places[byte(from[i].Prefix>>(8*d))]
+			to[*place] = from[i]
+			*place++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &items[0] {
+		copy(items, from)
+	}
+}
+
+// sameRow says whether all items are of one row.
+func sameRow(items []Item) bool {
+	row := items[0].Mutation.Row()
+	for i := range items[1:] {
+		if !bytes.Equal(items[i+1].Mutation.Row(), row) {
+			return false
+		}
+	}
+	return true
+}
