@@ -13,9 +13,11 @@
 // the table was written to since the last one, and only then waits for a write under way to end. So a reader sees whole
 // calls of Apply or none of them, and a writer pays for a clone only when somebody reads.
 //
-// Keys and values are copied into chunks; a table's memory is freed as a whole, when the last of it is let go.
+// Entries are copied into chunks, as records; a table's memory is freed as a whole, when the last of it is let go. The tree
+// holds leaves: sorted arrays of places in the chunks. A batch is sorted first and goes leaf by leaf into the tree, and the
+// garbage collector has a few pointers to follow for every hundred entries, not some for each.
 //
 // The package never drops an entry, compares visibilities with anything but keys, or touches a file.
 //
-// Source: Accumulo's in-memory map (the order of equal keys, the size estimate); google/btree for the tree.
+// Source: Accumulo's in-memory map (the order of equal keys, the size estimate); google/btree for the tree of leaves.
 package memtable

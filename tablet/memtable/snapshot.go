@@ -2,14 +2,13 @@ package memtable
 
 import (
 	"millrace/tablet"
-
-	"github.com/google/btree"
 )
 
 // Snapshot is a table at one moment. It is immutable and may be read by any number of goroutines.
 type Snapshot struct {
-	tree  *btree.BTreeG[item]
-	facts Facts
+	tree   *tree
+	chunks chunks
+	facts  Facts
 }
 
 // Facts says what the snapshot holds. Its rows are views of the snapshot.
@@ -21,27 +20,34 @@ func (s *Snapshot) Entries() int64 { return s.facts.Entries }
 // Bytes is the size estimate.
 func (s *Snapshot) Bytes() int64 { return s.facts.Bytes }
 
+// bound notes the first row and the last. No leaf of a table with entries is empty.
 func (s *Snapshot) bound() {
-	if first, ok := s.tree.Min(); ok {
-		last, _ := s.tree.Max()
-		s.facts.FirstRow = rowOf(first.rec)
-		s.facts.LastRow = rowOf(last.rec)
+	if s.facts.Entries == 0 {
+		return
 	}
+	first, _ := s.tree.Min()
+	last, _ := s.tree.Max()
+	s.facts.FirstRow = s.chunks.at(first.leaf.slots[0].ref).row()
+	s.facts.LastRow = s.chunks.at(last.leaf.slots[len(last.leaf.slots)-1].ref).row()
 }
-
-func rowOf(r *record) []byte { return r.data[:r.ends.Row:r.ends.Row] }
 
 // All calls yield with every entry in order, views of the snapshot, until yield returns false. It is for tests and small
 // tables; what has to be fast reads a Source.
 func (s *Snapshot) All(yield func(tablet.Entry) bool) {
 	s.tree.Ascend(func(it item) bool {
-		return yield(tablet.Entry{Key: it.rec.key(), Value: it.rec.value()})
+		for _, slot := range it.leaf.slots {
+			rec := s.chunks.at(slot.ref)
+			if !yield(tablet.Entry{Key: rec.key(), Value: rec.value()}) {
+				return false
+			}
+		}
+		return true
 	})
 }
 
 // Source returns a new reader of the snapshot, not yet seeked. It belongs to one goroutine.
 func (s *Snapshot) Source() *Source {
-	src := &Source{snap: s, done: true, found: make([]*record, 0, batchEntries)}
-	src.note = src.noteItem
+	src := &Source{snap: s, done: true}
+	src.note = src.noteLeaf
 	return src
 }

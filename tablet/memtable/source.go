@@ -13,21 +13,26 @@ import (
 type Source struct {
 	snap  *Snapshot
 	batch tablet.Batch
-	raw   []byte    // values of the batch, end to end
-	found []*record // what the newest walk met
+	raw   []byte // values of the batch, end to end
+	found []ref  // what the newest walk met
+	used  int    // how many of found have been looked at
 	note  func(item) bool
 
 	families tablet.Families
 	base     tablet.Key // what the next code is against; the range's start or the key delivered last
 	based    bool       // there is a base
-	from     item       // where the next walk starts
-	fromAll  bool       // it starts with the first entry of all
-	until    item       // where walks end
-	bounded  bool       // there is an until
-	// Records behind from and until.
-	fromRec, untilRec record
-	done, closed      bool
-	touched           int // keeps the compiler from leaving touch's reads out
+	// The next walk starts at slot at of leaf. Without a leaf it starts at from, or with the first entry of all.
+	leaf    *leaf
+	at      int
+	from    leaf // has a bound alone
+	fromAll bool
+	finding bool  // the walk is for the leaf of from
+	until   bound // where walks end
+	bounded bool  // there is an until
+	prefix  struct{ from, until uint64 }
+	done    bool // no walk finds any more
+	closed  bool
+	touched int // keeps the compiler from leaving touch's reads out
 }
 
 const (
@@ -48,24 +53,25 @@ func (s *Source) Seek(ctx context.Context, r tablet.Range, f tablet.Families) er
 		return err
 	}
 	s.families = f
+	s.found, s.used, s.leaf = s.found[:0], 0, nil
 	s.done = f.None() || r.Empty()
 	s.fromAll, s.based = true, false
 	if start, ok := r.Start(); ok {
 		s.fromAll = false
-		counter := uint64(behindEqual)
+		s.from.bound = bound{key: start.Key, counter: behindEqual}
+		s.prefix.from = prefixOf(start.Key.Row())
 		if start.Inclusive {
-			counter = beforeEqual
+			s.from.bound.counter = beforeEqual
 			s.base, s.based = start.Key, true
 		}
-		s.from = searchItem(&start.Key, &s.fromRec, counter)
 	}
 	end, ok := r.End()
 	if s.bounded = ok; ok {
-		counter := uint64(beforeEqual)
+		s.until = bound{key: end.Key, counter: beforeEqual}
+		s.prefix.until = prefixOf(end.Key.Row())
 		if end.Inclusive {
-			counter = behindEqual
+			s.until.counter = behindEqual
 		}
-		s.until = searchItem(&end.Key, &s.untilRec, counter)
 	}
 	return nil
 }
@@ -76,13 +82,16 @@ func (s *Source) Next(ctx context.Context) (*tablet.Batch, error) {
 		return nil, fmt.Errorf("memtable source: next: %w", tablet.ErrClosed)
 	}
 	s.reset()
-	for !s.done && len(s.batch.Refs) == 0 { // a stretch may hold no wanted family
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	for len(s.batch.Refs) == 0 { // a stretch may hold no wanted family
+		if s.used == len(s.found) {
+			if s.done {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			s.walk()
 		}
-		s.found = s.found[:0]
-		s.walk()
-		s.done = len(s.found) < batchEntries
 		s.fill()
 	}
 	if len(s.batch.Refs) == 0 {
@@ -107,61 +116,85 @@ func (s *Source) reset() {
 
 // walk notes the next entries of the range in s.found.
 func (s *Source) walk() {
-	switch tree := s.snap.tree; {
-	case s.fromAll && s.bounded:
-		tree.AscendLessThan(s.until, s.note)
-	case s.fromAll:
-		tree.Ascend(s.note)
-	case s.bounded:
-		tree.AscendRange(s.from, s.until, s.note)
-	default:
-		tree.AscendGreaterOrEqual(s.from, s.note)
-	}
-}
-
-func (s *Source) noteItem(it item) bool {
-	s.found = append(s.found, it.rec)
-	return len(s.found) < batchEntries
-}
-
-// fill adds the wanted among the noted entries to the batch, as many as its bytes allow, and remembers where to go on.
-func (s *Source) fill() {
-	s.touch()
-	for i, r := range s.found {
-		s.add(r)
-		if len(s.batch.Arena)+len(s.raw) >= batchBytes && i < len(s.found)-1 {
-			s.found, s.done = s.found[:i+1], false
-			break
+	s.found, s.used = s.found[:0], 0
+	if s.leaf == nil && s.fromAll {
+		s.snap.tree.Ascend(s.note)
+	} else {
+		if s.leaf == nil {
+			s.find()
+		}
+		if s.take(s.leaf, s.at) {
+			s.snap.tree.AscendGreaterOrEqual(s.leaf.item(), s.note)
 		}
 	}
-	if s.done {
-		return
-	}
-	// Go on right behind the entry looked at last: before all that have its key and a smaller counter.
-	last := s.found[len(s.found)-1]
-	s.fromRec = *last
-	s.fromRec.counter--
-	s.from, s.fromAll = item{prefix: prefixOf(rowOf(last)), rec: &s.fromRec}, false
+	s.done = len(s.found) < batchEntries
+	s.touch()
 }
 
-// touch looks at all records, then at all their bytes, in loops that do nothing else: they lie scattered over memory, and
-// so the processor waits for many of them at once instead of one by one.
+// find looks up where the range starts.
+func (s *Source) find() {
+	s.finding = true
+	s.snap.tree.DescendLessOrEqual(item{prefix: s.prefix.from, leaf: &s.from}, s.note)
+	s.finding = false
+	s.at = s.snap.chunks.place(s.leaf.slots, s.prefix.from, &s.from.bound)
+}
+
+func (s *Source) noteLeaf(it item) bool {
+	if s.finding {
+		s.leaf = it.leaf
+		return false
+	}
+	return it.leaf == s.leaf || s.take(it.leaf, 0)
+}
+
+// take notes a leaf's entries from a place on, and says whether the walk goes on behind them.
+func (s *Source) take(l *leaf, at int) bool {
+	slots := l.slots
+	end := len(slots)
+	if s.bounded && at < end && slots[end-1].prefix >= s.prefix.until {
+		end = max(at, s.snap.chunks.place(slots, s.prefix.until, &s.until))
+	}
+	more := end == len(slots)
+	if room := batchEntries - len(s.found); end-at >= room {
+		end, more = at+room, false
+	}
+	for _, slot := range slots[at:end] {
+		s.found = append(s.found, slot.ref)
+	}
+	s.leaf, s.at = l, end
+	return more
+}
+
+// fill adds the wanted among the noted entries to the batch, as many as its bytes allow.
+func (s *Source) fill() {
+	for s.used < len(s.found) {
+		s.add(s.snap.chunks.at(s.found[s.used]))
+		s.used++
+		if len(s.batch.Arena)+len(s.raw) >= batchBytes {
+			return
+		}
+	}
+}
+
+// touch looks at all records' heads, then at all their bytes, in loops that do nothing else: they lie scattered over
+// memory, and so the processor waits for many of them at once instead of one by one.
 func (s *Source) touch() {
 	sum := 0
 	for _, r := range s.found {
-		sum += len(r.data)
+		rec := s.snap.chunks.at(r)
+		sum += int(rec[0]) + int(rec[headBytes-1])
 	}
 	for _, r := range s.found {
-		if n := len(r.data); n > 0 {
-			sum += int(r.data[0]) + int(r.data[n/2]) + int(r.data[n-1])
-		}
+		rec := s.snap.chunks.at(r)
+		n := int(le.Uint32(rec[28:]) + le.Uint32(rec[32:]))
+		sum += int(rec[headBytes-1+n/2]) + int(rec[headBytes-1+n])
 	}
 	s.touched = sum
 }
 
 // add appends an entry to the batch if its family is wanted. Where entries are left out, the code against the entry
 // delivered last is the same as the largest of all codes in between.
-func (s *Source) add(r *record) {
+func (s *Source) add(r record) {
 	k := r.key()
 	if !s.families.All() && !s.families.Accepts(k.Family()) {
 		s.batch.Facts.Contiguous = false

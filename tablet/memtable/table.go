@@ -4,14 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/btree"
-
 	"millrace/tablet"
 )
-
-// treeDegree: nodes hold up to 63 items of 16 bytes. At 64 inserts and scans cost the same, but an insert after each
-// snapshot copies a third more.
-const treeDegree = 32
 
 // entryOverhead is what an entry is taken to cost beside its bytes: the tree's and the record's share, by Accumulo's
 // rule, so that its settings keep their meaning.
@@ -36,10 +30,21 @@ type Facts struct {
 // Table is the sorted map. One goroutine at a time may write; Snapshot, Bytes and Entries may be called from any.
 type Table struct {
 	mu      sync.Mutex // held by the writer for a whole call, and while the tree is cloned
-	tree    *btree.BTreeG[item]
+	tree    *tree
+	epoch   uint64 // grows with each snapshot; older leaves are not changed any more
 	arena   arena
 	counter uint64
-	facts   Facts // without rows: the tree knows them
+	facts   Facts // without rows: the leaves know them
+
+	// Working memory of a write:
+	fresh  []slot  // entries that are not in the tree yet
+	shares []share // what each leaf gets of them
+	dealt  int     // how many of them have a leaf
+	skip   int     // leaves in a row that get none
+	woven  []slot  // a leaf that is being divided
+	probe  leaf    // what is looked up
+	// The methods of that name, made once.
+	dealFirst, dealNext func(item) bool
 
 	current atomic.Pointer[Snapshot] // nil from a write to the next Snapshot
 	bytes   atomic.Int64
@@ -47,7 +52,13 @@ type Table struct {
 }
 
 // New returns an empty table.
-func New() *Table { return &Table{tree: btree.NewG(treeDegree, less)} }
+func New() *Table {
+	t := &Table{tree: newTree()}
+	first := &leaf{slots: newSlots(), bound: lowest(), last: true}
+	t.tree.ReplaceOrInsert(first.item())
+	t.dealFirst, t.dealNext = t.onDealFirst, t.onDealNext
+	return t
+}
 
 // Bytes is the size estimate of all that readers can see.
 func (t *Table) Bytes() int64 { return t.bytes.Load() }
@@ -59,7 +70,8 @@ func (t *Table) Entries() int64 { return t.entries.Load() }
 func (t *Table) Insert(k *tablet.Key, value []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.insert(k, value)
+	b := t.note(prefixOf(k.Row()), k.Timestamp(), k.Ends(), k.Size(), len(value), k.Deleted())
+	copy(b[copy(b, k.Data()):], value)
 	t.publish()
 }
 
@@ -88,57 +100,15 @@ func (t *Table) ApplyAll(mutations []*tablet.Mutation, ts, step int64) {
 
 func (t *Table) apply(m *tablet.Mutation, ts int64) {
 	row := m.Row()
+	prefix := prefixOf(row)
 	for u := range m.All() {
-		t.insertUpdate(row, &u, ts)
+		t.encode(row, prefix, &u, ts)
 	}
 }
 
-func (t *Table) insertUpdate(row []byte, u *tablet.Update, ts int64) {
-	if u.HasTimestamp {
-		ts = u.Timestamp
-	}
-	keyBytes := len(row) + len(u.Family) + len(u.Qualifier) + len(u.Visibility)
-	data := t.arena.piece(keyBytes + len(u.Value))
-	data = append(append(data, row...), u.Family...)
-	data = append(append(data, u.Qualifier...), u.Visibility...)
-	r := t.arena.record()
-	endOfRow := uint32(len(row))
-	endOfFamily := endOfRow + uint32(len(u.Family))
-	r.data, r.keyBytes = append(data, u.Value...), uint32(keyBytes)
-	r.ends = tablet.Ends{Row: endOfRow, Family: endOfFamily, Qualifier: endOfFamily + uint32(len(u.Qualifier))}
-	r.ts, r.deleted = ts, u.Deleted
-	t.add(r)
-}
-
-func (t *Table) insert(k *tablet.Key, value []byte) {
-	data := t.arena.piece(k.Size() + len(value))
-	data = append(data, k.Data()...)
-	r := t.arena.record()
-	r.data, r.keyBytes, r.ends = append(data, value...), uint32(k.Size()), k.Ends()
-	r.ts, r.deleted = k.Timestamp(), k.Deleted()
-	t.add(r)
-}
-
-// add puts a finished record into the tree. Its counter is new, so it never replaces another.
-func (t *Table) add(r *record) {
-	t.counter++
-	r.counter = t.counter
-	t.tree.ReplaceOrInsert(item{prefix: prefixOf(r.data[:r.ends.Row]), rec: r})
-
-	f := &t.facts
-	if f.Entries == 0 {
-		f.MinTimestamp, f.MaxTimestamp = r.ts, r.ts
-	}
-	f.MinTimestamp, f.MaxTimestamp = min(f.MinTimestamp, r.ts), max(f.MaxTimestamp, r.ts)
-	f.Entries++
-	f.Bytes += EntryBytes(int(r.keyBytes), len(r.data)-int(r.keyBytes))
-	if r.deleted {
-		f.Deletes++
-	}
-}
-
-// publish lets readers see what the call has added.
+// publish puts what the call has added into the tree and lets readers see it.
 func (t *Table) publish() {
+	t.insertFresh()
 	t.current.Store(nil)
 	t.bytes.Store(t.facts.Bytes)
 	t.entries.Store(t.facts.Entries)
@@ -155,7 +125,8 @@ func (t *Table) Snapshot() *Snapshot {
 	if s := t.current.Load(); s != nil {
 		return s
 	}
-	s := &Snapshot{tree: t.tree.Clone(), facts: t.facts}
+	s := &Snapshot{tree: t.tree.Clone(), chunks: t.arena.chunks, facts: t.facts}
+	t.epoch++
 	s.bound()
 	t.current.Store(s)
 	return s

@@ -276,7 +276,7 @@ func checkFacts(t fataler, f Facts, model []modelEntry) {
 
 func TestLargeValues(t *testing.T) {
 	table := New()
-	sizes := []int{0, 1, largestPiece - 10, largestPiece, largestPiece + 1, chunkBytes, batchBytes, 3 << 20, 5, 100}
+	sizes := []int{0, 1, largestPiece - 10, largestPiece, largestPiece + 1, largestChunk, batchBytes, 3 << 20, 5, 100}
 	for i := range 300 {
 		k := tablet.NewKey(tablet.Fields{Row: fmt.Appendf(nil, "r%03d", i)})
 		table.Insert(&k, []byte(strings.Repeat(fmt.Sprint(i%10), sizes[i%len(sizes)])))

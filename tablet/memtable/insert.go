@@ -1,0 +1,195 @@
+package memtable
+
+import (
+	"slices"
+
+	"millrace/tablet"
+)
+
+// share is a leaf and the part of a batch that belongs to it.
+type share struct {
+	leaf *leaf
+	end  int // in the batch; it begins where the share before ends
+}
+
+// encode makes a record of an update, and notes its slot among the fresh ones.
+func (t *Table) encode(row []byte, prefix uint64, u *tablet.Update, ts int64) {
+	if u.HasTimestamp {
+		ts = u.Timestamp
+	}
+	endOfRow := uint32(len(row))
+	endOfFamily := endOfRow + uint32(len(u.Family))
+	ends := tablet.Ends{Row: endOfRow, Family: endOfFamily, Qualifier: endOfFamily + uint32(len(u.Qualifier))}
+	keyBytes := int(ends.Qualifier) + len(u.Visibility)
+	b := t.note(prefix, ts, ends, keyBytes, len(u.Value), u.Deleted)
+	b = b[copy(b, row):]
+	b = b[copy(b, u.Family):]
+	b = b[copy(b, u.Qualifier):]
+	b = b[copy(b, u.Visibility):]
+	copy(b, u.Value)
+}
+
+// note makes room for a record and writes its head. The bytes returned are for its key and value.
+func (t *Table) note(prefix uint64, ts int64, ends tablet.Ends, keyBytes, valueBytes int, deleted bool) []byte {
+	t.counter++
+	b, at := t.arena.piece(headBytes + keyBytes + valueBytes)
+	putHead(b, ts, t.counter, ends, keyBytes, valueBytes, deleted)
+	t.fresh = append(t.fresh, slot{prefix: prefix, ref: at})
+
+	f := &t.facts
+	if f.Entries == 0 {
+		f.MinTimestamp, f.MaxTimestamp = ts, ts
+	}
+	f.MinTimestamp, f.MaxTimestamp = min(f.MinTimestamp, ts), max(f.MaxTimestamp, ts)
+	f.Entries++
+	f.Bytes += EntryBytes(keyBytes, valueBytes)
+	if deleted {
+		f.Deletes++
+	}
+	return b[headBytes:]
+}
+
+// insertFresh puts what was noted into the tree. None of it equals another entry, by its counter.
+func (t *Table) insertFresh() {
+	c := t.arena.chunks
+	if !c.sorted(t.fresh) {
+		slices.SortFunc(t.fresh, c.compare)
+	}
+	t.deal()
+	start := 0
+	for _, s := range t.shares {
+		t.add(s.leaf, t.fresh[start:s.end])
+		start = s.end
+	}
+	clear(t.shares)
+	t.shares = t.shares[:0]
+	if cap(t.fresh) > keptFresh {
+		t.fresh = nil
+	}
+	t.fresh = t.fresh[:0]
+}
+
+// keptFresh is how large the working memory of a batch may stay.
+const keptFresh = 16 << 10
+
+// skipped is how many leaves in a row may get nothing before the next one is looked up in the tree: a look-up costs what
+// ten steps do.
+const skipped = 10
+
+// deal finds the leaves of all fresh entries: looks the first up, goes on from leaf to leaf, and looks up again where many
+// would be passed by.
+func (t *Table) deal() {
+	for t.dealt = 0; t.dealt < len(t.fresh); {
+		s := t.fresh[t.dealt]
+		t.probe.bound = t.arena.chunks.boundAt(s.ref)
+		t.tree.DescendLessOrEqual(item{prefix: s.prefix, leaf: &t.probe}, t.dealFirst)
+		if t.dealt < len(t.fresh) && (len(t.fresh)-t.dealt)*skipped > t.tree.Len() {
+			t.skip = -1 // for the leaf that had its share
+			t.tree.AscendGreaterOrEqual(t.shares[len(t.shares)-1].leaf.item(), t.dealNext)
+		}
+	}
+}
+
+func (c chunks) sorted(slots []slot) bool {
+	for i := 1; i < len(slots); i++ {
+		if a, b := slots[i-1], slots[i]; a.prefix >= b.prefix && c.compare(a, b) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// dealTo gives a leaf its share, and says whether there is any.
+func (t *Table) dealTo(l *leaf) bool {
+	end := t.dealt
+	if l.last {
+		end = len(t.fresh)
+	} else {
+		for end < len(t.fresh) && t.arena.chunks.compare(t.fresh[end], l.upper) < 0 {
+			end++
+		}
+	}
+	if end == t.dealt {
+		return false
+	}
+	t.shares = append(t.shares, share{l, end})
+	t.dealt = end
+	return true
+}
+
+func (t *Table) onDealFirst(it item) bool {
+	t.dealTo(it.leaf)
+	return false
+}
+
+func (t *Table) onDealNext(it item) bool {
+	if t.dealTo(it.leaf) {
+		t.skip = 0
+	} else {
+		t.skip++
+	}
+	return t.dealt < len(t.fresh) && t.skip <= skipped
+}
+
+// add puts a leaf's share into it, and divides it if it gets too large.
+func (t *Table) add(l *leaf, fresh []slot) {
+	c := t.arena.chunks
+	if len(l.slots)+len(fresh) > leafSlots {
+		t.divide(l, fresh)
+		return
+	}
+	if l.epoch == t.epoch {
+		l.slots = c.weave(l.slots, fresh)
+		return
+	}
+	t.replace(l, c.weave(append(newSlots(), l.slots...), fresh))
+}
+
+func newSlots() []slot { return make([]slot, 0, leafSlots) }
+
+// replace gives the place of a leaf that snapshots have to a new one.
+func (t *Table) replace(l *leaf, slots []slot) *leaf {
+	fresh := *l
+	fresh.slots, fresh.epoch = slots, t.epoch
+	t.tree.ReplaceOrInsert(fresh.item())
+	return &fresh
+}
+
+// divide makes several leaves of one and its share: as full as can be where entries come in ascending order, else with
+// room for more.
+func (t *Table) divide(l *leaf, fresh []slot) {
+	c := t.arena.chunks
+	t.woven = append(slices.Grow(t.woven[:0], len(l.slots)+len(fresh)), l.slots...)
+	t.woven = c.weave(t.woven, fresh)
+	rest := t.woven
+	leaves := (len(rest) + roomySlots - 1) / roomySlots
+	each := (len(rest) + leaves - 1) / leaves
+	if n := len(l.slots); n == 0 || rest[n-1] == l.slots[n-1] {
+		each = leafSlots
+	}
+	first, rest := rest[:each], rest[each:]
+	if l.epoch == t.epoch {
+		l.slots = append(l.slots[:0], first...)
+	} else {
+		l = t.replace(l, append(newSlots(), first...))
+	}
+	for len(rest) > 0 {
+		n := min(each, len(rest))
+		next := &leaf{slots: append(newSlots(), rest[:n]...), epoch: t.epoch, bound: c.boundAt(rest[0].ref), upper: l.upper, last: l.last}
+		l.upper, l.last = rest[0], false
+		t.tree.ReplaceOrInsert(item{prefix: rest[0].prefix, leaf: next})
+		l, rest = next, rest[n:]
+	}
+	if cap(t.woven) > keptFresh {
+		t.woven = nil
+	}
+}
+
+// roomySlots is how full divided leaves are at most.
+const roomySlots = leafSlots * 3 / 4
+
+// boundAt is the place of an entry.
+func (c chunks) boundAt(r ref) bound {
+	rec := c.at(r)
+	return bound{key: rec.key(), counter: rec.counter()}
+}

@@ -1,0 +1,150 @@
+package memtable
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"millrace/tablet"
+)
+
+// checkLeaves holds the tree's leaves against what their fields promise.
+func checkLeaves(t *testing.T, table *Table) (leaves int) {
+	t.Helper()
+	c := table.arena.chunks
+	var before *leaf
+	entries := int64(0)
+	table.tree.Ascend(func(it item) bool {
+		l := it.leaf
+		leaves++
+		entries += int64(len(l.slots))
+		if len(l.slots) == 0 && table.Entries() > 0 || len(l.slots) > leafSlots {
+			t.Fatalf("leaf of %d entries", len(l.slots))
+		}
+		for i, s := range l.slots {
+			if s.prefix != prefixOf(c.at(s.ref).row()) {
+				t.Fatalf("prefix %x of row %q", s.prefix, c.at(s.ref).row())
+			}
+			if i > 0 && c.compare(l.slots[i-1], s) >= 0 {
+				t.Fatalf("entries %d and %d of a leaf are not in order", i-1, i)
+			}
+		}
+		if before != nil {
+			if before.last || before.upper != l.slots[0] || l.bound.before(&before.bound) {
+				t.Fatalf("a leaf does not say where the next one begins")
+			}
+			if c.compare(before.slots[len(before.slots)-1], l.slots[0]) >= 0 {
+				t.Fatalf("two leaves overlap")
+			}
+		}
+		before = l
+		return true
+	})
+	if !before.last || entries != table.Entries() {
+		t.Fatalf("last %v, %d entries in leaves, %d in the table", before.last, entries, table.Entries())
+	}
+	return leaves
+}
+
+// TestBatches inserts batches of all sizes, sorted and not, in many versions of few cells and in many cells, while
+// snapshots are held: each of them, and each range of the table, is what the model says.
+func TestBatches(t *testing.T) {
+	type kept struct {
+		snap  *Snapshot
+		model []modelEntry
+	}
+	f := func(name string, rows int, sizes []int, ts func(n int) int64) {
+		t.Helper()
+		rng := rand.New(rand.NewPCG(uint64(rows), uint64(len(sizes))))
+		table := New()
+		var model []modelEntry
+		var snaps []kept
+		for round := range 60 {
+			var batch []*tablet.Mutation
+			for range sizes[rng.IntN(len(sizes))] {
+				at := len(model)
+				row := fmt.Appendf(nil, "common%06d", rng.IntN(rows))
+				m := tablet.NewMutation(row)
+				u := tablet.Update{Qualifier: []byte{'q', byte(rng.IntN(2))}, Timestamp: ts(at), HasTimestamp: true, Value: fmt.Append(nil, at)}
+				m.Add(u)
+				model = append(model, modelEntry{tablet.NewKey(tablet.Fields{Row: row, Qualifier: u.Qualifier, Timestamp: u.Timestamp}), string(u.Value), at})
+				batch = append(batch, m)
+			}
+			table.ApplyAll(batch, 0, 0)
+			if round%7 == 0 {
+				snaps = append(snaps, kept{table.Snapshot(), sortModel(model)})
+			}
+		}
+		leaves := checkLeaves(t, table)
+		if most := len(model)/(leafSlots/4) + 2; leaves < len(model)/leafSlots || leaves > most {
+			t.Errorf("%s: %d leaves for %d entries", name, leaves, len(model))
+		}
+		snaps = append(snaps, kept{table.Snapshot(), sortModel(model)})
+		for _, k := range snaps {
+			src := k.snap.Source()
+			for range 4 {
+				lo, hi := fmt.Sprintf("common%06d", rng.IntN(rows)), fmt.Sprintf("common%06d", rng.IntN(rows))
+				if lo > hi {
+					lo, hi = hi, lo
+				}
+				r := tablet.RowRange(tablet.RowBounds{Start: []byte(lo), End: []byte(hi), StartExclusive: rng.IntN(2) == 0, EndExclusive: lo < hi && rng.IntN(2) == 0})
+				if rng.IntN(4) == 0 {
+					r = tablet.Range{}
+				}
+				if err := src.Seek(context.Background(), r, tablet.Families{}); err != nil {
+					t.Fatal(err)
+				}
+				equalEntries(t, readAll(t, src, r), within(k.model, r, tablet.Families{}))
+			}
+		}
+	}
+	rising := func(n int) int64 { return int64(n) }
+	same := func(int) int64 { return 7 }
+	f("one cell, equal keys", 1, []int{1, 2, 100, 300}, same)
+	f("few cells, equal keys", 3, []int{1, 50, 200}, same)
+	f("few cells, versions", 5, []int{1, 200}, rising)
+	f("many cells", 900_000, []int{1, 10, 100, 1000}, rising)
+	f("many cells, small batches", 900_000, []int{1, 2, 3, 40}, same)
+}
+
+// TestAscending: entries that come in order fill their leaves.
+func TestAscending(t *testing.T) {
+	for _, batch := range []int{1, 7, 1000} {
+		table := New()
+		const n = 5_000
+		for at := 0; at < n; at += batch {
+			var ms []*tablet.Mutation
+			for i := at; i < min(at+batch, n); i++ {
+				m := tablet.NewMutation(fmt.Appendf(nil, "%08d", i))
+				m.Put(nil, nil, nil, nil)
+				ms = append(ms, m)
+			}
+			table.ApplyAll(ms, 1, 0)
+			if at%1000 == 0 {
+				table.Snapshot()
+			}
+		}
+		if leaves := checkLeaves(t, table); leaves > n/leafSlots+2 {
+			t.Errorf("batches of %d: %d leaves for %d entries", batch, leaves, n)
+		}
+	}
+}
+
+// TestNoAllocations: no allocation an entry is left, only those of leaves and chunks.
+func TestNoAllocations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	table := New()
+	const batch = 1000
+	for range 20 {
+		table.ApplyAll(sortedMutations(rng, batch), 1, 0)
+	}
+	batches := [][]*tablet.Mutation{}
+	for range 11 {
+		batches = append(batches, sortedMutations(rng, batch))
+	}
+	at := 0
+	if n := testing.AllocsPerRun(10, func() { table.ApplyAll(batches[at], 1, 0); at++ }); n > batch/8 {
+		t.Errorf("%v allocations for %d entries", n, batch)
+	}
+}
