@@ -89,3 +89,61 @@ func TestMutationOwnsItsBytes(t *testing.T) {
 		t.Errorf("%v allocations for a mutation of one update", got)
 	}
 }
+
+// TestMutationRoom: whatever the lengths of row and updates, nothing of a mutation runs into anything else, and a small one
+// is one allocation.
+func TestMutationRoom(t *testing.T) {
+	for row := range 80 {
+		for value := range 80 {
+			r, v := bytes.Repeat([]byte{'r'}, row), bytes.Repeat([]byte{'v'}, value)
+			m := NewMutation(r)
+			before := bytes.Clone(r)
+			clear(r) // the caller's again
+			for i := range 3 {
+				m.Put([]byte{byte(i)}, nil, nil, v)
+			}
+			_ = append(m.Row(), 'x')
+			n := 0
+			for u := range m.All() {
+				if len(u.Family) != 1 || int(u.Family[0]) != n || !bytes.Equal(u.Value, v) {
+					t.Fatalf("row of %d bytes, values of %d: update %d is %+v", row, value, n, u)
+				}
+				n++
+			}
+			if n != 3 || !bytes.Equal(m.Row(), before) {
+				t.Fatalf("row of %d bytes, values of %d: %d updates of %q", row, value, n, m.Row())
+			}
+		}
+	}
+	row, f, v := []byte("0123456789abcdef"), []byte("f"), make([]byte, 32)
+	var m *Mutation
+	if n := testing.AllocsPerRun(100, func() { m = NewMutation(row); m.Put(f, f, nil, v) }); n > 1 {
+		t.Errorf("%v allocations for a small mutation", n)
+	}
+	if m.Updates() != 1 {
+		t.Error("no update")
+	}
+}
+
+func TestLabelled(t *testing.T) {
+	f := func(want bool, labels ...string) {
+		t.Helper()
+		m := NewMutation([]byte("r"))
+		for _, label := range labels {
+			m.Put(nil, nil, []byte(label), nil)
+		}
+		parsed, _, err := ParseMutation(m.AppendTo(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Labelled() != want || parsed.Labelled() != want {
+			t.Errorf("labels %q: %v, and parsed %v", labels, m.Labelled(), parsed.Labelled())
+		}
+	}
+	f(false)
+	f(false, "")
+	f(true, "A")
+	f(true, "A", "")
+	f(true, "", "A")
+	f(false, "", "")
+}

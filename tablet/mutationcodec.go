@@ -3,6 +3,7 @@ package tablet
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"millrace/internal/wire"
 )
@@ -47,56 +48,61 @@ func ParseMutation(b []byte) (m *Mutation, rest []byte, err error) {
 	if m.packed, rest, err = parseField(b); err != nil {
 		return nil, nil, fmt.Errorf("%w: updates: %w", errMutation, err)
 	}
-	if err := checkPacked(m.packed, count); err != nil {
+	if m.labelled, err = checkPacked(m.packed, count); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errMutation, err)
 	}
-	m.updates = int(count)
+	m.updates = int32(count)
 	return m, rest, nil
 }
 
-// checkPacked walks packed updates once, so that All may trust them.
-func checkPacked(b []byte, count int64) (err error) {
-	if count > int64(len(b)/minPacked) {
-		return fmt.Errorf("%d updates do not fit %d bytes", count, len(b))
+// checkPacked walks packed updates once, so that All may trust them. labelled says that one has a visibility.
+func checkPacked(b []byte, count int64) (labelled bool, err error) {
+	if count > int64(len(b)/minPacked) || count > math.MaxInt32 {
+		return false, fmt.Errorf("%d updates do not fit %d bytes", count, len(b))
 	}
 	for i := range count {
-		if b, err = checkUpdate(b); err != nil {
-			return fmt.Errorf("update %d: %w", i, err)
+		var label int
+		if label, b, err = checkUpdate(b); err != nil {
+			return false, fmt.Errorf("update %d: %w", i, err)
 		}
+		labelled = labelled || label > 0
 	}
 	if len(b) > 0 {
-		return fmt.Errorf("%d bytes behind the last update", len(b))
+		return false, fmt.Errorf("%d bytes behind the last update", len(b))
 	}
-	return nil
+	return labelled, nil
 }
 
-func checkUpdate(b []byte) (rest []byte, err error) {
+// checkUpdate returns how long the update's visibility is, and what follows the update.
+func checkUpdate(b []byte) (label int, rest []byte, err error) {
+	var field []byte
 	for _, name := range [...]string{"family", "qualifier", "visibility"} {
-		if _, b, err = parseField(b); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if field, b, err = parseField(b); err != nil {
+			return 0, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	label = len(field)
 	timed, b, err := parseBool(b)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if timed {
 		if _, b, err = parseLong(b); err != nil {
-			return nil, fmt.Errorf("timestamp: %w", err)
+			return 0, nil, fmt.Errorf("timestamp: %w", err)
 		}
 	}
 	deleted, b, err := parseBool(b)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	value, rest, err := parseField(b)
 	if err != nil {
-		return nil, fmt.Errorf("value: %w", err)
+		return 0, nil, fmt.Errorf("value: %w", err)
 	}
 	if deleted && len(value) > 0 {
-		return nil, errors.New("delete marker with a value")
+		return 0, nil, errors.New("delete marker with a value")
 	}
-	return rest, nil
+	return label, rest, nil
 }
 
 // parseLong reads an HVLong in its shortest form, so that a mutation has one encoding.

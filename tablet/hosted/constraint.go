@@ -88,7 +88,10 @@ func (c *checker) check(rejects []Reject, i int, m *tablet.Mutation) []Reject {
 	case !c.extent.Contains(m.Row()):
 		return append(rejects, Reject{Index: i, Constraint: ConstraintExtent, Code: 1, What: "a row of another tablet", Elsewhere: true})
 	}
-	large, unlabelled := c.checkUpdates(m)
+	var large, unlabelled bool
+	if m.Labelled() || m.NumBytes() > c.maxKeyBytes {
+		large, unlabelled = c.checkUpdates(m)
+	}
 	if large {
 		rejects = append(rejects, Reject{Index: i, Constraint: ConstraintKeySize, Code: 1,
 			What: fmt.Sprintf("a key longer than %d bytes", c.maxKeyBytes)})

@@ -13,6 +13,7 @@ type Tablet struct {
 	opts    Options
 	extent  tablet.Extent
 	checker checker
+	warmed  int
 	timer   timer
 
 	active *memory
@@ -143,6 +144,9 @@ type Prepared struct {
 // tablet keeps the slice of mutations until then.
 func (t *Tablet) Prepare(mutations []*tablet.Mutation, now int64) (p *Prepared, rejects []Reject) {
 	for i, m := range mutations {
+		if i%tablet.WarmMutations == 0 {
+			t.warmed = tablet.Warm(mutations[i:min(i+tablet.WarmMutations, len(mutations))])
+		}
 		rejects = t.checker.check(rejects, i, m)
 	}
 	if len(rejects) > 0 {

@@ -43,6 +43,7 @@ type Table struct {
 	skip   int     // leaves in a row that get none
 	woven  []slot  // a leaf that is being divided
 	probe  leaf    // what is looked up
+	warmed int
 	// The methods of that name, made once.
 	dealFirst, dealNext func(item) bool
 
@@ -91,7 +92,10 @@ func (t *Table) ApplyAll(mutations []*tablet.Mutation, ts, step int64) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, m := range mutations {
+	for i, m := range mutations {
+		if i%tablet.WarmMutations == 0 {
+			t.warmed = tablet.Warm(mutations[i:min(i+tablet.WarmMutations, len(mutations))])
+		}
 		t.apply(m, ts)
 		ts += step
 	}
