@@ -13,6 +13,7 @@ import (
 	"millrace/actors"
 	"millrace/internal/vfs"
 	"millrace/tablet"
+	"millrace/tablet/storage"
 )
 
 // TestStoreCrashesAtAnyTime has writers, flushes, compactions and splits run, and takes what a power cut leaves again and
@@ -140,25 +141,13 @@ func checkImage(t *testing.T, image *vfs.MemFS, least, most [3]int64) {
 		if err := s.Flush(t.Context(), "ci"); err != nil {
 			t.Error(err)
 		}
-		stats, err := s.Stats(t.Context(), "ci")
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := map[string]bool{}
-		for _, st := range stats {
-			for _, f := range st.Files {
-				named[f.Name] = true
-			}
-		}
 		closeStore(t, s)
-		names, err := image.List("data")
+		after, err := storage.Load(t.Context(), image)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range names {
-			if !named["data/"+n] {
-				t.Errorf("file %s is named by nothing", n)
-			}
+		if len(after.Orphans)+len(after.Foreign) > 0 {
+			t.Errorf("named by nothing: %q, %q", after.Orphans, after.Foreign)
 		}
 		image = image.Durable()
 	}
