@@ -13,6 +13,7 @@ import (
 // simRuns are experiments that take much longer than they are given here.
 var simRuns = [][]string{
 	{"sim", "heap", "--json", "out.json", "--csv", "out.csv", "--plots", "charts"},
+	{"sim", "pool", "--json", "out.json"},
 }
 
 // TestSimInterrupted interrupts experiments: they end soon, with one line, and leave nothing behind.
@@ -46,6 +47,7 @@ func TestSimReaderGone(t *testing.T) {
 		}
 	}
 	f("sim", "heap", "--entries", "200", "--runs", "1", "--sources", "2")
+	f("sim", "pool", "--quick", "--samples", "2000", "--seeks", "10", "--sources", "1")
 }
 
 // TestSimProgress draws progress on a terminal.

@@ -126,7 +126,7 @@ func TestHeapChecks(t *testing.T) {
 
 // TestHeapDigests wants an output out of order, or a wrong code, to be seen.
 func TestHeapDigests(t *testing.T) {
-	sources := workload.DealStretches(workload.KeySets()[0].Make(newRand(3), 300), 3, 2)
+	sources := workload.DealStretches(workload.KeySets()[0].Make(newSeeded(3), 300), 3, 2)
 	want := workload.DigestOf(workload.Merged(sources))
 	digest := func(c *heapCell) workload.Digest {
 		d, err := c.digest(context.Background(), &c.lanes[0])
