@@ -97,7 +97,9 @@ func (l *lane) takeMoved() []piece {
 	return moved
 }
 
-var errOvertaken = errors.New("a later mutation of the row was applied before this one could be tried again")
+// ErrOvertaken marks a batch writer's mutation that a tablet refused for the moment, and that was not tried again because a
+// later one of its row had been applied.
+var ErrOvertaken = errors.New("a later mutation of the row was applied before this one could be tried again")
 
 // overtaken fails what was refused before a batch behind it was applied, for rows that are in both: to apply it now would
 // turn the order around.
@@ -127,7 +129,7 @@ func (a *binnerActor) overtaken(l *lane, b *sentBatch) {
 			p.write.left++
 		}
 		if len(late.mutations) > 0 {
-			a.finish(late, l.extent, errOvertaken)
+			a.finish(late, l.extent, ErrOvertaken)
 		}
 		if len(stays.mutations) > 0 {
 			left = append(left, stays)

@@ -1,0 +1,305 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace/actors"
+	"millrace/actors/actortest"
+	"millrace/actors/protocol"
+	"millrace/tablet"
+	"millrace/tablet/locate"
+	"millrace/writer"
+)
+
+// writerTest is a batch writer, with one worker and virtual time, before a binner whose tablets are probes.
+type writerTest struct {
+	*binnerTest
+	w   *writer.BatchWriter
+	m   *locate.Map
+	err chan error
+}
+
+func newWriterTest(k *actortest.Kit, o writer.Options) *writerTest {
+	k.AllowDeadLetters(&protocol.LaneAgain{}) // of a binner that was stopped meanwhile
+	w := &writerTest{binnerTest: newBinnerTest(k), m: locate.FromSplits(1, "t", [][]byte{[]byte("m")})}
+	o.Binners, o.Latency = 1, writer.NoLatency
+	bw, err := actors.NewWriter(k.Runtime(), w, o)
+	if err != nil {
+		k.Failf("%v", err)
+	}
+	w.w = bw
+	return w
+}
+
+func (w *writerTest) Map() (*locate.Map, error) { return w.m, nil }
+
+func (w *writerTest) Send(s *writer.Set) {
+	w.Runtime().Send(w.binner, &protocol.WriteSet{Table: "t", Set: s})
+}
+
+func (w *writerTest) GiveUp(s *writer.Set) {
+	w.Runtime().Send(w.binner, &protocol.GiveUp{Table: "t", Set: s, Since: s.Progress()})
+}
+
+// flush adds rows and begins a flush; the function returned waits for its end.
+func (w *writerTest) flush(rows ...string) func() error {
+	for _, r := range rows {
+		if err := w.w.Add(w.Context(), put(r)); err != nil {
+			w.Failf("add: %v", err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.w.Flush(context.Background()) }()
+	w.Settle()
+	return func() error { return <-done }
+}
+
+func (w *writerTest) expect(p *actortest.Probe, rows string) *protocol.Apply {
+	m := actortest.Expect[*protocol.Apply](p, time.Minute)
+	if got := strings.TrimSpace(rowsOf(m)); got != rows {
+		w.Failf("%v got %q, want %q", p.PID(), got, rows)
+	}
+	return m
+}
+
+func (w *writerTest) answer(p *actortest.Probe, m *protocol.Apply, a protocol.Applied) {
+	a.Batch = m.Batch
+	p.Send(w.binner, &a)
+	w.Settle()
+}
+
+func (w *writerTest) close(want ...error) *writer.RejectedError {
+	err := w.w.Close(context.Background())
+	var r *writer.RejectedError
+	if len(want) == 0 {
+		if err != nil {
+			w.Failf("close: %v", err)
+		}
+		return nil
+	}
+	for _, target := range want {
+		if !errors.As(err, &r) || !errors.Is(err, target) {
+			w.Failf("close: %v, want %v", err, target)
+		}
+	}
+	return r
+}
+
+func failed(r *writer.RejectedError) (s string) {
+	if r == nil {
+		return ""
+	}
+	for _, f := range r.Failed {
+		s += fmt.Sprintf("%s %v; ", f.Mutation.Row(), f.Unknown)
+	}
+	return s
+}
+
+// A set that was binned by an old map is binned again.
+func TestWriterOldMap(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{})
+		w.m = locate.FromSplits(1, "t", nil)
+		flush := w.flush("z", "a", "n")
+		w.answer(w.low, w.expect(w.low, "a"), protocol.Applied{})
+		w.answer(w.high, w.expect(w.high, "n z"), protocol.Applied{})
+		if err := flush(); err != nil {
+			t.Error(err)
+		}
+		w.close()
+	})
+}
+
+// What a tablet refuses for the moment goes again after a while, in order, and what is added meanwhile waits behind it. The
+// other tablet is not concerned, and the flush is not over before.
+func TestWriterTriesAgain(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{})
+		flush := w.flush("a", "b", "z")
+		first := w.expect(w.low, "a b")
+		w.answer(w.high, w.expect(w.high, "z"), protocol.Applied{})
+		w.answer(w.low, first, protocol.Applied{Err: fmt.Errorf("no space: %w", tablet.ErrBusy)})
+		second := w.flush("a", "y")
+		w.answer(w.high, w.expect(w.high, "y"), protocol.Applied{})
+		w.low.ExpectNone(400 * time.Millisecond)
+		w.answer(w.low, w.expect(w.low, "a b a"), protocol.Applied{})
+		if err := errors.Join(flush(), second()); err != nil {
+			t.Error(err)
+		}
+		w.close()
+	})
+}
+
+// Of a batch that was refused for the moment, what a later batch has overtaken is not tried again: it would win over what was
+// added after it.
+func TestWriterIsOvertaken(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{})
+		flush := w.flush("a", "b")
+		first := w.expect(w.low, "a b")
+		second := w.flush("b", "c")
+		later := w.expect(w.low, "b c")
+		w.answer(w.low, first, protocol.Applied{Err: tablet.ErrBusy})
+		w.answer(w.low, later, protocol.Applied{})
+		w.answer(w.low, w.expect(w.low, "a"), protocol.Applied{})
+		flush()
+		second()
+		if got := failed(w.close(actors.ErrOvertaken)); got != "b false; " {
+			t.Errorf("failed: %s", got)
+		}
+	})
+}
+
+// Other errors are final, and name what they are about.
+func TestWriterErrorsAreFinal(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		boom := errors.New("boom")
+		w := newWriterTest(k, writer.Options{})
+		flush := w.flush("a", "b", "z")
+		w.answer(w.low, w.expect(w.low, "a b"), protocol.Applied{Err: boom})
+		w.answer(w.high, w.expect(w.high, "z"), protocol.Applied{Err: fmt.Errorf("%w: x", actors.ErrUnknownOutcome)})
+		flush()
+		if got := failed(w.close(boom, actors.ErrUnknownOutcome)); got != "a false; b false; z true; " {
+			t.Errorf("failed: %s", got)
+		}
+	})
+}
+
+// A tablet that is gone: what it never saw goes to its successor, ahead of what waits; what it may have applied is named, or,
+// if so wished, goes too. Nothing goes there before all that was on its way has come back.
+func TestWriterTabletIsReplaced(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		actortest.Run(t, func(k *actortest.Kit) {
+			w := newWriterTest(k, writer.Options{AtLeastOnce: again})
+			flush := w.flush("a")
+			first := w.expect(w.low, "a")
+			second := w.flush("b")
+			unseen := w.expect(w.low, "b")
+			w.answer(w.low, first, protocol.Applied{Err: fmt.Errorf("%w: %w", actors.ErrUnknownOutcome, actors.ErrStopped)})
+			next := k.Probe("next")
+			k.Runtime().Send(w.binner, &protocol.TableIs{Table: "t", Version: 2, Tablets: []protocol.TabletRef{
+				{Extent: tablet.Extent{Table: "t", EndRow: []byte("m")}, PID: next.PID()},
+				{Extent: tablet.Extent{Table: "t", PrevEndRow: []byte("m")}, PID: w.high.PID()},
+			}})
+			var third func() error
+			if again { // else the writer has failed
+				third = w.flush("c")
+			}
+			next.ExpectNone(time.Hour)
+			w.answer(w.low, unseen, protocol.Applied{Err: actors.ErrStopped})
+			if again {
+				w.answer(next, w.expect(next, "a b c"), protocol.Applied{})
+				for _, f := range []func() error{flush, second, third} {
+					if err := f(); err != nil {
+						t.Error(err)
+					}
+				}
+				w.close()
+				return
+			}
+			w.answer(next, w.expect(next, "b"), protocol.Applied{})
+			flush()
+			second()
+			if got := failed(w.close(actors.ErrUnknownOutcome)); got != "a true; " {
+				t.Errorf("failed: %s", got)
+			}
+		})
+	}
+}
+
+// A tablet that does not answer is given up after the timeout: what was sent is unknown, what waits for it is not written.
+// A tablet that goes on, however slowly, is waited for.
+func TestWriterTimeout(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{Timeout: time.Minute})
+		var flushes []func() error
+		for i := range protocol.ApplyWindow + 2 {
+			flushes = append(flushes, w.flush(fmt.Sprintf("a%02d", i), "z"))
+		}
+		sent := w.expect(w.low, "a00")
+		for range protocol.ApplyWindow + 1 { // what did not fit into the window goes in one batch
+			k.Advance(40 * time.Second)
+			w.answer(w.high, actortest.Expect[*protocol.Apply](w.high, time.Second), protocol.Applied{})
+		}
+		k.Advance(time.Hour)
+		for _, f := range flushes {
+			f()
+		}
+		want := ""
+		for i := range flushes {
+			want += fmt.Sprintf("a%02d %v; ", i, i < protocol.ApplyWindow)
+		}
+		r := w.close(context.DeadlineExceeded)
+		names := map[string]bool{}
+		for _, f := range r.Failed {
+			names[fmt.Sprintf("%s %v", f.Mutation.Row(), f.Unknown)] = true
+		}
+		for _, n := range strings.Split(strings.TrimSuffix(want, "; "), "; ") {
+			if !names[n] {
+				t.Errorf("not named: %s; failed: %s", n, failed(r))
+			}
+		}
+		if len(r.Failed) != len(flushes) {
+			t.Errorf("failed: %s", failed(r))
+		}
+		w.answer(w.low, sent, protocol.Applied{}) // too late, and harmless
+	})
+}
+
+// A binner that dies answers for every set.
+func TestWriterBinnerDies(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		k.AllowDeadLetters(&protocol.WriteSet{})
+		w := newWriterTest(k, writer.Options{})
+		var flushes []func() error
+		for i := range protocol.ApplyWindow + 2 {
+			flushes = append(flushes, w.flush(fmt.Sprintf("a%02d", i)))
+		}
+		k.Kill(w.binner)
+		flushes = append(flushes, w.flush("b"))
+		for _, f := range flushes {
+			f()
+		}
+		want := ""
+		for i := range protocol.ApplyWindow + 2 {
+			want += fmt.Sprintf("a%02d %v; ", i, i < protocol.ApplyWindow)
+		}
+		if got := failed(w.close(actors.ErrStopped)); got != "b true; "+want {
+			t.Errorf("failed: %s", got)
+		}
+	})
+}
+
+// A worker has two messages in its mailbox at most, however many sets there are.
+func TestWriterMailbox(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		m := locate.FromSplits(1, "t", nil)
+		for _, v := range writer.Variants {
+			w, err := actors.NewWriter(k.Runtime(), writer.Discard{Tablets: m}, writer.Options{Variant: v, MemoryBytes: 100_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3000 {
+				if err := w.Add(k.Context(), put(fmt.Sprint(i))); err != nil {
+					t.Fatal(err)
+				}
+				if i%100 == 0 {
+					if err := w.Flush(k.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := w.Close(k.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if over := k.Runtime().Overfilled(); len(over) > 0 {
+			t.Errorf("%v", over)
+		}
+	})
+}
