@@ -33,16 +33,10 @@ var benchCodecs = []string{"none", "lz4", "snappy", "gz"}
 func BenchmarkCompaction(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir := benchDir(b)
-	for i, entries := range ingestFiles(*benchEntries, benchFiles) {
-		for _, codec := range benchCodecs {
-			writeBenchFile(b, dir, benchFile{codec, i}.String(), entries, rfile.WriterOptions{Codec: codec})
-		}
-		writeBenchFile(b, dir, benchFile{"other", i}.String(), entries, rfile.WriterOptions{Codec: "snappy", BlockBytes: 40_000})
-	}
-	plain := time.Duration(0) // with codec none, an entry
+	plain := time.Duration(0) // with codec none, a thousand entries
 	for _, codec := range benchCodecs {
 		b.Run(codec, func(b *testing.B) {
-			c := &benchCompaction{fs: dir, codec: codec, inputs: openBench(b, dir, codec, benchFiles)}
+			c := &benchCompaction{fs: dir, codec: codec, inputs: writeInputs(b, dir, codec, *benchEntries, benchFiles)}
 			spent := c.measure(b)
 			if codec == "none" {
 				plain = spent
@@ -207,7 +201,7 @@ func compactAllWays(b *testing.B, dir vfs.FS) {
 				if codec != "none" && mode != iter.Tree {
 					continue
 				}
-				c := &benchCompaction{fs: dir, codec: "none", mode: mode, inputs: openBench(b, dir, codec, benchFiles)}
+				c := &benchCompaction{fs: dir, codec: "none", mode: mode, inputs: writeInputs(b, dir, codec, *benchEntries, benchFiles)}
 				c.run(b)
 				if want.Entries == 0 {
 					want = c.meta
@@ -223,10 +217,7 @@ func compactAllWays(b *testing.B, dir vfs.FS) {
 // compactTenth compacts a tenth of the entries.
 func compactTenth(b *testing.B, whole time.Duration) {
 	dir := benchDir(b)
-	for i, entries := range ingestFiles(*benchEntries/10, benchFiles) {
-		writeBenchFile(b, dir, benchFile{"none", i}.String(), entries, rfile.WriterOptions{Codec: "none"})
-	}
-	c := &benchCompaction{fs: dir, codec: "none", inputs: openBench(b, dir, "none", benchFiles)}
+	c := &benchCompaction{fs: dir, codec: "none", inputs: writeInputs(b, dir, "none", *benchEntries/10, benchFiles)}
 	tenth := c.measure(b)
 	if whole == 0 {
 		return
@@ -241,23 +232,31 @@ func compactTenth(b *testing.B, whole time.Duration) {
 // compactMany compacts files of a few entries, all at once.
 func compactMany(b *testing.B, n, sources int) {
 	dir := benchDir(b)
-	for i, entries := range ingestFiles(n, sources) {
-		writeBenchFile(b, dir, benchFile{"none", i}.String(), entries, rfile.WriterOptions{Codec: "none"})
-	}
-	c := &benchCompaction{fs: dir, codec: "none", inputs: openBench(b, dir, "none", sources)}
+	c := &benchCompaction{fs: dir, codec: "none", inputs: writeInputs(b, dir, "none", n, sources)}
 	c.measure(b)
 	if c.entries != int64(n) {
 		b.Errorf("%d entries of %d", c.entries, n)
 	}
 }
 
-// benchFile names an input.
-type benchFile struct {
-	codec string
-	n     int
+// writeInputs opens files of entries in all, written with a codec, and writes them if they are not there. The codec "other"
+// stands for another one and another block size.
+func writeInputs(b *testing.B, dir vfs.FS, codec string, entries, files int) (inputs []Input) {
+	name := func(i int) string { return fmt.Sprintf("%s%d.rf", codec, i) }
+	o := rfile.WriterOptions{Codec: codec}
+	if codec == "other" {
+		o = rfile.WriterOptions{Codec: "snappy", BlockBytes: 40_000}
+	}
+	if _, err := dir.Stat(name(0)); err != nil {
+		for i, entries := range ingestFiles(entries, files) {
+			writeBenchFile(b, dir, name(i), entries, o)
+		}
+	}
+	for i := range files {
+		inputs = append(inputs, File(openBenchFile(b, dir, name(i))))
+	}
+	return inputs
 }
-
-func (f benchFile) String() string { return fmt.Sprintf("%s%d.rf", f.codec, f.n) }
 
 func benchDir(b *testing.B) vfs.FS {
 	dir, err := vfs.Dir(b.TempDir())
@@ -300,11 +299,4 @@ func openBenchFile(b *testing.B, dir vfs.FS, name string) *rfile.Reader {
 	}
 	b.Cleanup(func() { r.Close() })
 	return r
-}
-
-func openBench(b *testing.B, dir vfs.FS, codec string, files int) (inputs []Input) {
-	for i := range files {
-		inputs = append(inputs, File(openBenchFile(b, dir, benchFile{codec, i}.String())))
-	}
-	return inputs
 }

@@ -251,13 +251,8 @@ func BenchmarkDecode(b *testing.B) {
 		d.forget()
 		for d.left > 0 {
 			d.startBatch()
-			for range min(250, d.left) {
-				var ref tablet.EntryRef
-				code, err := d.next(&ref)
-				if err != nil {
-					b.Fatal(err)
-				}
-				batch.Refs, batch.Codes = append(batch.Refs, ref), append(batch.Codes, code)
+			if err := d.fill(250); err != nil {
+				b.Fatal(err)
 			}
 		}
 	}

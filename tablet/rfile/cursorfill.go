@@ -30,26 +30,26 @@ func (c *Cursor) fill() error {
 			break
 		}
 		atFirst := d.first
-		var ref tablet.EntryRef
-		code, err := d.next(&ref)
+		ref := d.slot()
+		code, err := d.next(ref)
 		if err != nil {
 			return err
 		}
 		if atFirst && c.hasBound {
-			if err := c.checkBound(&ref); err != nil {
+			if err := c.checkBound(ref); err != nil {
 				return err
 			}
 		}
 		if looked {
 			var v verdict
-			if code, v = c.admit(&ref, code); v == unwanted {
+			if code, v = c.admit(ref, code); v == unwanted {
 				continue
 			} else if v == pastRange {
 				past = true
 				break
 			}
 		}
-		c.keep(&ref, code)
+		d.keep(ref, code)
 	}
 	c.deliver(past)
 	return nil
@@ -75,16 +75,6 @@ func (c *Cursor) skip() (ref tablet.EntryRef, found bool, err error) {
 		return ref, false, nil
 	}
 	return d.skipTo(&c.target)
-}
-
-// keep takes an entry into the batch.
-func (c *Cursor) keep(ref *tablet.EntryRef, code uint64) {
-	b := &c.batch
-	if len(b.Refs) > 0 {
-		b.Facts.MaxCode = max(b.Facts.MaxCode, code)
-	}
-	b.Facts.Deletes = b.Facts.Deletes || ref.Deleted
-	b.Refs, b.Codes = append(b.Refs, *ref), append(b.Codes, code)
 }
 
 // keepFound takes the first entry at or after the start into the batch, if it is wanted, and says whether it lies past

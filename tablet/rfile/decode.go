@@ -169,6 +169,24 @@ func (d *decoder) fill(n int) error {
 	return nil
 }
 
+// slot is the place behind the batch's last entry, for next to decode into. An entry is not moved after that.
+func (d *decoder) slot() *tablet.EntryRef {
+	b := d.batch
+	n := len(b.Refs)
+	b.Refs = slices.Grow(b.Refs, 1)
+	return &b.Refs[:n+1][n]
+}
+
+// keep takes the entry in the slot into the batch.
+func (d *decoder) keep(ref *tablet.EntryRef, code uint64) {
+	b := d.batch
+	if len(b.Refs) > 0 {
+		b.Facts.MaxCode = max(b.Facts.MaxCode, code)
+	}
+	b.Facts.Deletes = b.Facts.Deletes || ref.Deleted
+	b.Refs, b.Codes = b.Refs[:len(b.Refs)+1], append(b.Codes, code)
+}
+
 // next decodes one entry behind the last one in the arena. The caller decides whether it joins the batch. The code is
 // against the entry before it, kept or not.
 //

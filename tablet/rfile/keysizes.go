@@ -7,59 +7,61 @@ const (
 	keySizesWindow = 2017
 	// keySizesDrift is how many keys may pass before mean and variance are computed anew rather than carried on.
 	keySizesDrift = 100
+	// keySizesHeld is how many sizes are held: a window, and those that left it since it was computed last. It is a power
+	// of two.
+	keySizesHeld = 4096
 )
 
 // keySizes keeps mean and deviation of the sizes of the last keys appended.
 //
 // Exact sums would be simpler, but a key whose size is the mean may be cut at or not, so that a difference in the last
 // bit moves a block's end. The arithmetic is therefore Accumulo's own, operation by operation: computed anew from the
-// window when asked after 100 keys or more, else carried on key by key. Nothing of it is done before somebody asks.
+// window when it is full for the first time, and when asked after 100 keys or more; else carried on key by key. Nothing
+// of it is done before somebody asks, the variance not even then unless it matters.
 //
 // Source: Accumulo RollingStats, and the two-pass mean and variance of the library below it.
 type keySizes struct {
-	ring     [keySizesWindow]uint32
-	at       int // where the next size goes
-	full     bool
-	since    int                   // sizes added since mean and variance were computed anew
-	carried  int                   // of these, how many mean and variance take in
-	evicted  [keySizesDrift]uint32 // what the sizes added since took the place of, once full
-	average  float64
+	ring    [keySizesHeld]uint32 // by a key's number
+	n       int                  // keys so far
+	base    int                  // of which mean and variance were computed anew
+	carried int                  // of which they are known
+	average float64
+	// variance is that of carried keys, once varied; until then carried is base.
 	variance float64
+	varied   bool
 }
 
 func (s *keySizes) add(size int) {
-	if s.since < keySizesDrift {
-		s.evicted[s.since] = s.ring[s.at]
-	}
-	s.ring[s.at] = uint32(size)
-	s.at++
-	s.since++
-	if s.at == keySizesWindow {
-		if !s.full {
-			s.compute(keySizesWindow)
-			s.full = true
-		}
-		s.at = 0
-	}
+	s.ring[s.n&(keySizesHeld-1)] = uint32(size)
+	s.n++
 }
 
-// settle brings mean and variance up to date.
+func (s *keySizes) size(number int) float64 { return float64(s.ring[number&(keySizesHeld-1)]) }
+
+// settle brings the mean up to date.
 func (s *keySizes) settle() {
-	switch {
-	case !s.full:
-		if s.since > 0 {
-			s.compute(s.at)
+	if s.n < keySizesWindow {
+		if s.n > s.base {
+			s.compute(s.n)
 		}
-	case s.since >= keySizesDrift:
+		return
+	}
+	if s.base < keySizesWindow && s.n-keySizesWindow < keySizesDrift {
 		s.compute(keySizesWindow)
-	default:
-		for ; s.carried < s.since; s.carried++ {
-			added := s.ring[(s.at-s.since+s.carried+keySizesWindow)%keySizesWindow]
-			s.carry(float64(added), float64(s.evicted[s.carried]))
-		}
-		if s.variance < 0 {
-			s.compute(keySizesWindow)
-		}
+	}
+	if s.n-s.base >= keySizesDrift {
+		s.compute(s.n)
+		return
+	}
+	if s.carried == s.n {
+		return
+	}
+	s.vary()
+	for ; s.carried < s.n; s.carried++ {
+		s.carry(s.size(s.carried), s.size(s.carried-keySizesWindow))
+	}
+	if s.variance < 0 {
+		s.compute(s.n)
 	}
 }
 
@@ -71,29 +73,54 @@ func (s *keySizes) carry(added, evicted float64) {
 	s.variance += float64(delta*(added-s.average+evicted-before)) / (keySizesWindow - 1)
 }
 
-// compute takes mean and variance of the first n sizes of the ring.
-func (s *keySizes) compute(n int) {
-	s.since, s.carried = 0, 0
-	sum := 0.0
-	for _, v := range s.ring[:n] {
-		sum += float64(v)
+// stretches are the numbers of the keys in the window after the first n keys, in the order in which Accumulo's window
+// holds them: it goes round, so those behind its seam come first.
+func stretches(n int) [2][2]int {
+	if n < keySizesWindow {
+		return [2][2]int{{0, n}}
 	}
-	length := float64(n)
-	rough := sum / length
+	seam := n - n%keySizesWindow
+	return [2][2]int{{seam, n}, {n - keySizesWindow, seam}}
+}
+
+// compute takes the mean of the window after the first n keys.
+func (s *keySizes) compute(n int) {
+	s.base, s.carried, s.varied = n, n, false
+	window := stretches(n)
+	sum := uint64(0)
+	for _, w := range window {
+		for i := w[0]; i < w[1]; i++ {
+			sum += uint64(s.ring[i&(keySizesHeld-1)])
+		}
+	}
+	length := float64(min(n, keySizesWindow))
+	rough := float64(sum) / length
 	rest := 0.0
-	for _, v := range s.ring[:n] {
-		rest += float64(v) - rough
+	for _, w := range window {
+		for i := w[0]; i < w[1]; i++ {
+			rest += s.size(i) - rough
+		}
 	}
 	s.average = rough + rest/length
-	s.variance = 0
-	if n < 2 {
+}
+
+// vary takes the variance of the window that the mean was computed of.
+func (s *keySizes) vary() {
+	if s.varied {
+		return
+	}
+	s.varied, s.variance = true, 0
+	length := float64(min(s.base, keySizesWindow))
+	if length < 2 {
 		return
 	}
 	squares, off := 0.0, 0.0
-	for _, v := range s.ring[:n] {
-		d := float64(v) - s.average
-		squares += float64(d * d)
-		off += d
+	for _, w := range stretches(s.base) {
+		for i := w[0]; i < w[1]; i++ {
+			d := s.size(i) - s.average
+			squares += float64(d * d)
+			off += d
+		}
 	}
 	s.variance = (squares - float64(off*off)/length) / (length - 1)
 }
@@ -106,11 +133,15 @@ func (s *keySizes) mean() float64 {
 // deviation is the sample standard deviation, 0 for fewer than two keys.
 func (s *keySizes) deviation() float64 {
 	s.settle()
+	s.vary()
 	return math.Sqrt(s.variance)
 }
 
 // giant says whether a key is too long to go into the index while others are so much shorter.
 func (s *keySizes) giant(size int) bool {
 	mean := s.mean()
+	if float64(size) <= mean+9*mean {
+		return false // whatever the deviation
+	}
 	return float64(size) > mean+max(9*mean, 4*s.deviation())
 }
