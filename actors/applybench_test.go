@@ -2,9 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -13,22 +10,6 @@ import (
 	"millrace/internal/clock"
 	"millrace/tablet"
 )
-
-// applyMutations are of one update each, with random rows of 16 hexadecimal digits and values of 32 bytes.
-func applyMutations(n int, seed uint64) []*tablet.Mutation {
-	rng := rand.New(rand.NewPCG(seed, 7))
-	ms := make([]*tablet.Mutation, n)
-	var raw [8]byte
-	var row [16]byte
-	value := make([]byte, 32)
-	for i := range ms {
-		binary.BigEndian.PutUint64(raw[:], rng.Uint64())
-		hex.Encode(row[:], raw[:])
-		ms[i] = tablet.NewMutation(row[:])
-		ms[i].Put([]byte("f"), []byte("q"), nil, value)
-	}
-	return ms
-}
 
 // BenchmarkApplyLog is the whole way of a million mutations at level log into eight tablets on a real disk, by a writer who
 // has at most so many bytes of them on their way. Making the mutations is not part of it.
@@ -41,9 +22,9 @@ func BenchmarkApplyLog(b *testing.B) {
 			const n = 1_000_000
 			var took, cpu time.Duration
 			var allocs, bytes uint64
-			for round := range b.N {
-				s := benchEighths(b)
-				ms := applyMutations(n, uint64(round))
+			for range b.N {
+				s := benchEighths(b, n)
+				ms := ticketMutations(n)
 				window := max(1, buffer.bytes/2/(ms[0].EstimatedMemory()*1024))
 				runtime.GC()
 				var before, after runtime.MemStats
@@ -68,12 +49,12 @@ func BenchmarkApplyLog(b *testing.B) {
 	}
 }
 
-func benchEighths(b *testing.B) *actors.Store {
+func benchEighths(b *testing.B, rows int) *actors.Store {
 	s, err := actors.Open(context.Background(), b.TempDir(), actors.WithProperties(map[string]string{"tserver.memory.maps.max": "1G"}))
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.CreateTable(context.Background(), "ci", eighths, map[string]string{"table.file.compress.type": "none"}); err != nil {
+	if err := s.CreateTable(context.Background(), "ci", splitAt(rows, 8), map[string]string{"table.file.compress.type": "none"}); err != nil {
 		b.Fatal(err)
 	}
 	return s

@@ -67,6 +67,9 @@ func (t *Table) insertFresh() {
 		t.fresh = nil
 	}
 	t.fresh = t.fresh[:0]
+	if t.facts.Entries >= t.lookAt {
+		t.look()
+	}
 }
 
 // keptFresh is how large the working memory of a batch may stay.
@@ -81,8 +84,8 @@ const skipped = 10
 func (t *Table) deal() {
 	for t.dealt = 0; t.dealt < len(t.fresh); {
 		s := t.fresh[t.dealt]
-		t.probe.bound = t.arena.chunks.boundAt(s.ref)
-		t.tree.DescendLessOrEqual(item{prefix: s.prefix, leaf: &t.probe}, t.dealFirst)
+		t.probe.bound, t.probe.prefix = t.arena.chunks.boundAt(s.ref), s.prefix
+		t.tree.DescendLessOrEqual(t.probe.item(), t.dealFirst)
 		if t.dealt < len(t.fresh) && (len(t.fresh)-t.dealt)*skipped > t.tree.Len() {
 			t.skip = -1 // for the leaf that had its share
 			t.tree.AscendGreaterOrEqual(t.shares[len(t.shares)-1].leaf.item(), t.dealNext)
@@ -175,9 +178,12 @@ func (t *Table) divide(l *leaf, fresh []slot) {
 	}
 	for len(rest) > 0 {
 		n := min(each, len(rest))
-		next := &leaf{slots: append(newSlots(), rest[:n]...), epoch: t.epoch, bound: c.boundAt(rest[0].ref), upper: l.upper, last: l.last}
+		next := &leaf{
+			slots: append(newSlots(), rest[:n]...), epoch: t.epoch,
+			bound: c.boundAt(rest[0].ref), prefix: rest[0].prefix, upper: l.upper, last: l.last,
+		}
 		l.upper, l.last = rest[0], false
-		t.tree.ReplaceOrInsert(item{prefix: rest[0].prefix, leaf: next})
+		t.tree.ReplaceOrInsert(next.item())
 		l, rest = next, rest[n:]
 	}
 	if cap(t.woven) > keptFresh {

@@ -17,6 +17,8 @@ type leaf struct {
 	slots []slot // in order, with capacity leafSlots
 	epoch uint64 // the table's when it was made: older ones are shared with snapshots
 	bound bound  // no entry is below; that of the first leaf is below all
+	// prefix is of the bound's row; for the first leaf 0.
+	prefix uint64
 	// upper is the first entry of the next leaf, unless last. It stays that entry, whatever is inserted.
 	upper slot
 	last  bool
@@ -36,13 +38,21 @@ const treeDegree = 32
 
 // item is what the tree holds, or what is looked for in it: then the leaf has nothing but its bound.
 type item struct {
-	prefix uint64 // of the bound's row
+	prefix uint64 // the leaf's
 	leaf   *leaf
 }
 
-type tree = btree.BTreeG[item]
+// tree holds leaves by their bounds.
+type tree struct{ *btree.BTreeG[item] }
 
-func newTree() *tree { return btree.NewG(treeDegree, less) }
+func newTree() tree { return tree{btree.NewG(treeDegree, less)} }
+
+// ends are the first entry and the last of a tree with entries: then no leaf is empty.
+func (t tree) ends() (first, last slot) {
+	a, _ := t.Min()
+	b, _ := t.Max()
+	return a.leaf.slots[0], b.leaf.slots[len(b.leaf.slots)-1]
+}
 
 // less orders leaves by their bounds.
 func less(a, b item) bool {
@@ -70,7 +80,7 @@ func lowest() bound {
 	return bound{key: tablet.KeyView(nil, tablet.Ends{}, math.MaxInt64, true), counter: beforeEqual}
 }
 
-func (l *leaf) item() item { return item{prefix: prefixOf(l.bound.key.Row()), leaf: l} }
+func (l *leaf) item() item { return item{prefix: l.prefix, leaf: l} }
 
 // place is the index of the first slot at or behind a bound, whose row has that prefix.
 func (c chunks) place(slots []slot, prefix uint64, b *bound) int {

@@ -23,7 +23,7 @@ func checkLeaves(t *testing.T, table *Table) (leaves int) {
 			t.Fatalf("leaf of %d entries", len(l.slots))
 		}
 		for i, s := range l.slots {
-			if s.prefix != prefixOf(c.at(s.ref).row()) {
+			if s.prefix != table.common.prefix(c.at(s.ref).row()) {
 				t.Fatalf("prefix %x of row %q", s.prefix, c.at(s.ref).row())
 			}
 			if i > 0 && c.compare(l.slots[i-1], s) >= 0 {
@@ -137,14 +137,68 @@ func TestNoAllocations(t *testing.T) {
 	table := New()
 	const batch = 1000
 	for range 20 {
-		table.ApplyAll(sortedMutations(rng, batch), 1, 0)
+		table.ApplyAll(sortedMutations(batch, func() []byte { return fmt.Appendf(nil, "%016x", rng.Uint64()) }), 1, 0)
 	}
 	batches := [][]*tablet.Mutation{}
 	for range 11 {
-		batches = append(batches, sortedMutations(rng, batch))
+		batches = append(batches, sortedMutations(batch, func() []byte { return fmt.Appendf(nil, "%016x", rng.Uint64()) }))
 	}
 	at := 0
 	if n := testing.AllocsPerRun(10, func() { table.ApplyAll(batches[at], 1, 0); at++ }); n > batch/8 {
 		t.Errorf("%v allocations for %d entries", n, batch)
+	}
+}
+
+// TestCommon: prefixes keep the order of rows, whatever is taken to be common, and the table finds out what is.
+func TestCommon(t *testing.T) {
+	rows := []string{"", "a", "com", "common", "common\x00", "common000", "common00000000", "common000000001", "common9", "commoo", "cz", "\xff"}
+	for _, c := range []common{nil, common("com"), common("common"), common("common0000000")} {
+		for i := 1; i < len(rows); i++ {
+			if a, b := c.prefix([]byte(rows[i-1])), c.prefix([]byte(rows[i])); a > b {
+				t.Errorf("common %q: %q has prefix %x, %q has %x", c, rows[i-1], a, rows[i], b)
+			}
+		}
+	}
+
+	table := New()
+	var model []modelEntry
+	var snaps []*Snapshot
+	f := func(want string, n int, format string) {
+		t.Helper()
+		for i := range n {
+			row := fmt.Appendf(nil, format, i*7919%100_000)
+			k := tablet.NewKey(tablet.Fields{Row: row})
+			table.Insert(&k, []byte(format))
+			model = append(model, modelEntry{k, format, len(model)})
+		}
+		if string(table.common) != want {
+			t.Fatalf("%d entries: %q is common, want %q", table.Entries(), table.common, want)
+		}
+		checkLeaves(t, table)
+		snaps = append(snaps, table.Snapshot())
+	}
+	f("", 63, "a common beginning %05d")
+	f("a common beginning ", 1, "a common beginning %05d")
+	f("a common beginning ", 447, "a common begin %05d") // all of them outside
+	f("a common begin", 1, "a common beginning %05d")
+	f("a common begin", 1000, "%05d")
+	f("a common begin", 1000, "x%05d")
+	f("", 2000, "a common beginning %05d")
+	n := int64(0)
+	for i, s := range snaps {
+		for _, e := range model[n:min(n+20, s.Entries())] { // the model is slow
+			src := s.Source()
+			r := tablet.ExactRow(e.key.Row())
+			if err := src.Seek(context.Background(), r, tablet.Families{}); err != nil {
+				t.Fatal(err)
+			}
+			equalEntries(t, readAll(t, src, r), within(sortModel(model[:s.Entries()]), r, tablet.Families{}))
+		}
+		n = s.Entries()
+		src := snaps[i].Source()
+		if err := src.Seek(context.Background(), tablet.Range{}, tablet.Families{}); err != nil {
+			t.Fatal(err)
+		}
+		equalEntries(t, readAll(t, src, tablet.Range{}), sortModel(model[:n]))
 	}
 }

@@ -63,20 +63,10 @@ func putHead(b []byte, ts int64, counter uint64, ends tablet.Ends, keyBytes, val
 	}
 }
 
-// prefixOf keeps the order of rows: where two prefixes differ, the rows differ the same way.
-func prefixOf(row []byte) uint64 {
-	if len(row) >= 8 {
-		return binary.BigEndian.Uint64(row)
-	}
-	var b [8]byte
-	copy(b[:], row)
-	return binary.BigEndian.Uint64(b[:])
-}
-
 // slot is one entry of a leaf. The prefix settles most comparisons without a look at the record, which is seldom in the
 // processor's cache.
 type slot struct {
-	prefix uint64 // the first eight bytes of the row, zero-padded, big-endian
+	prefix uint64 // of the row, see common
 	ref    ref
 }
 

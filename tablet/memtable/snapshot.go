@@ -6,8 +6,9 @@ import (
 
 // Snapshot is a table at one moment. It is immutable and may be read by any number of goroutines.
 type Snapshot struct {
-	tree   *tree
+	tree   tree
 	chunks chunks
+	common common
 	facts  Facts
 }
 
@@ -20,15 +21,13 @@ func (s *Snapshot) Entries() int64 { return s.facts.Entries }
 // Bytes is the size estimate.
 func (s *Snapshot) Bytes() int64 { return s.facts.Bytes }
 
-// bound notes the first row and the last. No leaf of a table with entries is empty.
+// bound notes the first row and the last.
 func (s *Snapshot) bound() {
 	if s.facts.Entries == 0 {
 		return
 	}
-	first, _ := s.tree.Min()
-	last, _ := s.tree.Max()
-	s.facts.FirstRow = s.chunks.at(first.leaf.slots[0].ref).row()
-	s.facts.LastRow = s.chunks.at(last.leaf.slots[len(last.leaf.slots)-1].ref).row()
+	first, last := s.tree.ends()
+	s.facts.FirstRow, s.facts.LastRow = s.chunks.at(first.ref).row(), s.chunks.at(last.ref).row()
 }
 
 // All calls yield with every entry in order, views of the snapshot, until yield returns false. It is for tests and small

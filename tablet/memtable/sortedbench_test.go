@@ -14,17 +14,26 @@ import (
 )
 
 // BenchmarkSortedBatch inserts batches of n mutations, each sorted by row as the binner does, into a table of so many
-// entries. An operation is one mutation: a random row of 16 digits, one update, a value of 32 bytes.
+// entries. An operation is one mutation: a random row, one update, a value of 32 bytes. The rows are of 16 hexadecimal digits, or
+// of ten decimal ones of which the first four are the same.
 func BenchmarkSortedBatch(b *testing.B) {
 	for _, entries := range []int{100_000, 1_000_000} {
 		for _, n := range []int{1, 100, 1_000, 10_000} {
-			b.Run(fmt.Sprintf("entries=%d/n=%d", entries, n), func(b *testing.B) { benchmarkSortedBatch(b, entries, n) })
+			for _, row := range []string{"hex", "decimal"} {
+				b.Run(fmt.Sprintf("entries=%d/n=%d/%s", entries, n, row), func(b *testing.B) { benchmarkSortedBatch(b, entries, n, row) })
+			}
 		}
 	}
 }
 
-func benchmarkSortedBatch(b *testing.B, entries, n int) {
+func benchmarkSortedBatch(b *testing.B, entries, n int, row string) {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	sortedMutations := func(rng *rand.Rand, n int) []*tablet.Mutation {
+		if row == "hex" {
+			return sortedMutations(n, func() []byte { return fmt.Appendf(nil, "%016x", rng.Uint64()) })
+		}
+		return sortedMutations(n, func() []byte { return fmt.Appendf(nil, "0000%06d", rng.IntN(1_000_000)) })
+	}
 	full := entries / 5 // as many more make a new table due
 	batches := make([][]*tablet.Mutation, 0, full/n)
 	for range full / n {
@@ -64,11 +73,11 @@ func benchmarkSortedBatch(b *testing.B, entries, n int) {
 	b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
 
-func sortedMutations(rng *rand.Rand, n int) []*tablet.Mutation {
+func sortedMutations(n int, row func() []byte) []*tablet.Mutation {
 	value := make([]byte, 32)
 	ms := make([]*tablet.Mutation, n)
 	for i := range ms {
-		ms[i] = tablet.NewMutation(fmt.Appendf(nil, "%016x", rng.Uint64()))
+		ms[i] = tablet.NewMutation(row())
 		ms[i].Put([]byte("f"), []byte("q"), nil, value)
 	}
 	slices.SortStableFunc(ms, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })

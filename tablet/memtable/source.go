@@ -22,17 +22,17 @@ type Source struct {
 	base     tablet.Key // what the next code is against; the range's start or the key delivered last
 	based    bool       // there is a base
 	// The next walk starts at slot at of leaf. Without a leaf it starts at from, or with the first entry of all.
-	leaf    *leaf
-	at      int
-	from    leaf // has a bound alone
-	fromAll bool
-	finding bool  // the walk is for the leaf of from
-	until   bound // where walks end
-	bounded bool  // there is an until
-	prefix  struct{ from, until uint64 }
-	done    bool // no walk finds any more
-	closed  bool
-	touched int // keeps the compiler from leaving touch's reads out
+	leaf        *leaf
+	at          int
+	from        leaf // has a bound and its prefix
+	fromAll     bool
+	finding     bool  // the walk is for the leaf of from
+	until       bound // where walks end
+	bounded     bool  // there is an until
+	untilPrefix uint64
+	done        bool // no walk finds any more
+	closed      bool
+	touched     int // keeps the compiler from leaving touch's reads out
 }
 
 const (
@@ -59,7 +59,7 @@ func (s *Source) Seek(ctx context.Context, r tablet.Range, f tablet.Families) er
 	if start, ok := r.Start(); ok {
 		s.fromAll = false
 		s.from.bound = bound{key: start.Key, counter: behindEqual}
-		s.prefix.from = prefixOf(start.Key.Row())
+		s.from.prefix = s.snap.common.prefix(start.Key.Row())
 		if start.Inclusive {
 			s.from.bound.counter = beforeEqual
 			s.base, s.based = start.Key, true
@@ -68,7 +68,7 @@ func (s *Source) Seek(ctx context.Context, r tablet.Range, f tablet.Families) er
 	end, ok := r.End()
 	if s.bounded = ok; ok {
 		s.until = bound{key: end.Key, counter: beforeEqual}
-		s.prefix.until = prefixOf(end.Key.Row())
+		s.untilPrefix = s.snap.common.prefix(end.Key.Row())
 		if end.Inclusive {
 			s.until.counter = behindEqual
 		}
@@ -134,9 +134,9 @@ func (s *Source) walk() {
 // find looks up where the range starts.
 func (s *Source) find() {
 	s.finding = true
-	s.snap.tree.DescendLessOrEqual(item{prefix: s.prefix.from, leaf: &s.from}, s.note)
+	s.snap.tree.DescendLessOrEqual(s.from.item(), s.note)
 	s.finding = false
-	s.at = s.snap.chunks.place(s.leaf.slots, s.prefix.from, &s.from.bound)
+	s.at = s.snap.chunks.place(s.leaf.slots, s.from.prefix, &s.from.bound)
 }
 
 func (s *Source) noteLeaf(it item) bool {
@@ -151,8 +151,8 @@ func (s *Source) noteLeaf(it item) bool {
 func (s *Source) take(l *leaf, at int) bool {
 	slots := l.slots
 	end := len(slots)
-	if s.bounded && at < end && slots[end-1].prefix >= s.prefix.until {
-		end = max(at, s.snap.chunks.place(slots, s.prefix.until, &s.until))
+	if s.bounded && at < end && slots[end-1].prefix >= s.untilPrefix {
+		end = max(at, s.snap.chunks.place(slots, s.untilPrefix, &s.until))
 	}
 	more := end == len(slots)
 	if room := batchEntries - len(s.found); end-at >= room {

@@ -30,7 +30,9 @@ type Facts struct {
 // Table is the sorted map. One goroutine at a time may write; Snapshot, Bytes and Entries may be called from any.
 type Table struct {
 	mu      sync.Mutex // held by the writer for a whole call, and while the tree is cloned
-	tree    *tree
+	tree    tree
+	common  common // what the prefixes are made for
+	lookAt  int64  // entries at which the rows are looked at again
 	epoch   uint64 // grows with each snapshot; older leaves are not changed any more
 	arena   arena
 	counter uint64
@@ -54,7 +56,7 @@ type Table struct {
 
 // New returns an empty table.
 func New() *Table {
-	t := &Table{tree: newTree()}
+	t := &Table{tree: newTree(), lookAt: firstLook}
 	first := &leaf{slots: newSlots(), bound: lowest(), last: true}
 	t.tree.ReplaceOrInsert(first.item())
 	t.dealFirst, t.dealNext = t.onDealFirst, t.onDealNext
@@ -71,7 +73,7 @@ func (t *Table) Entries() int64 { return t.entries.Load() }
 func (t *Table) Insert(k *tablet.Key, value []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b := t.note(prefixOf(k.Row()), k.Timestamp(), k.Ends(), k.Size(), len(value), k.Deleted())
+	b := t.note(t.common.prefix(k.Row()), k.Timestamp(), k.Ends(), k.Size(), len(value), k.Deleted())
 	copy(b[copy(b, k.Data()):], value)
 	t.publish()
 }
@@ -104,7 +106,7 @@ func (t *Table) ApplyAll(mutations []*tablet.Mutation, ts, step int64) {
 
 func (t *Table) apply(m *tablet.Mutation, ts int64) {
 	row := m.Row()
-	prefix := prefixOf(row)
+	prefix := t.common.prefix(row)
 	for u := range m.All() {
 		t.encode(row, prefix, &u, ts)
 	}
@@ -129,7 +131,7 @@ func (t *Table) Snapshot() *Snapshot {
 	if s := t.current.Load(); s != nil {
 		return s
 	}
-	s := &Snapshot{tree: t.tree.Clone(), chunks: t.arena.chunks, facts: t.facts}
+	s := &Snapshot{tree: tree{t.tree.Clone()}, chunks: t.arena.chunks, common: t.common, facts: t.facts}
 	t.epoch++
 	s.bound()
 	t.current.Store(s)
