@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,12 @@ every entry back to find lost or damaged ones.
 
 This is the experiment of ACCUMULO-2827. The merge called old takes the current source out of its heap and puts it back
 for each entry; new lets it stay while it wins. Random rows are hard on new: with ten files of one size the next entry
-comes from the same file one time in ten.
+comes from the same file one time in ten. The engine's own merge, tree, is timed with them.
+
+--shape deals the entries that ingest has left to other files, and times full compactions of those too. natural is as
+flushes and compactions leave files; equal are ten files of one size, each entry in one of them at random; long-run are
+ten files of one size whose keys interleave in a few long stretches. --codec writes each shape in each of the codecs,
+none and gz as bounds, say: what a merge saves is a share of the whole, and the codec's is the largest.
 
 Properties are those of the ticket: ratio 4, 10 files a tablet, one pass over up to 20 files. --entries 1000000000
 --flush-entries 1000000 is its size. --quick takes snappy, one cycle of linked lists and one pair of compactions, unless
@@ -32,16 +38,18 @@ With --data a run that was interrupted goes on, even if its process was killed: 
 that was acknowledged, by flushes alone below durability flush, and writes on from the last flush. The seed,
 --flush-entries and --tablets stay those of the first run; other settings and properties are those given now.`,
 		memory: `tserver.memory.maps.max (33% of --memory-limit) of entries, tserver.total.mutation.queue.max (5%) on their way there, a
-block of each file being compacted, 20 bytes for each of --flush-entries, and 24 bytes an entry to verify.`,
+block of each file being compacted, 20 bytes for each of --flush-entries, and 24 bytes an entry to verify. Files of a shape
+or codec are written a tenth of all entries at a time, which must fit in tserver.memory.maps.max.`,
 		exits: []int{3, 4, 5},
 		examples: `
 $ millrace sim ingest --quick --entries 100000
 continuous ingest on …
 …
 full compaction of the same files, 1 times each in turn, page cache warm
-  merge  files  codec   median     min     max     CPU  entries/s  compares/entry  heap ops/entry  mean run  merge's CPU
-  old       …
-  new       …
+  shape    codec   merge  files  median     min     max     CPU  entries/s  compares/entry  heap ops/entry  mean run  merge ns/entry  share
+  natural  snappy  old       …
+  natural  snappy  new       …
+  natural  snappy  tree      …
 …
 verified 99,996 entries in … s: 0 undefined, 0 corrupt, 96,149 referenced, 3,847 not referenced
 …
@@ -52,6 +60,12 @@ $ millrace sim ingest --entries 20000 --tablets 2 --pairs 2 --set table.file.com
 …
 | natural | lz4 | old | …
 | natural | lz4 | new | …
+| natural | lz4 | tree | …
+$ millrace sim ingest --entries 20000 --tablets 2 --pairs 1 --variants new,tree --shape equal,long-run --codec none,gz --format csv
+shape,codec,variant,entries,files,full_ns,…
+equal,none,new,…
+…
+long-run,gz,tree,…
 `[1:],
 	}
 	var o ingestFlags
@@ -64,7 +78,12 @@ $ millrace sim ingest --entries 20000 --tablets 2 --pairs 2 --set table.file.com
 	flags.IntVar(&o.flushEntries, "flush-entries", 0, "entries between the generator's flushes; default a hundredth of --entries")
 	flags.IntVar(&o.tablets, "tablets", 8, "how many tablets the table has")
 	flags.IntVar(&o.pairs, "pairs", 5, "how often to time each merge, in turn")
-	flags.StringSliceVar(&o.variants, "variants", []string{iter.Old.String(), iter.New.String()}, "merges to compare")
+	flags.StringSliceVar(&o.variants, "variants", []string{iter.Old.String(), iter.New.String(), iter.Tree.String()}, "merges to compare: "+strings.Join(modeNames(), ", "))
+	flags.StringSliceVar(&o.shapes, "shape", []string{experiment.ShapeNatural}, "shapes of files: "+strings.Join(experiment.IngestShapes(), ", "))
+	flags.StringSliceVar(&o.codecs, "codec", nil, "codecs of files: "+strings.Join(experiment.IngestCodecs(), ", ")+"; default the table's")
+	completeFlag(c, "variants", cobra.FixedCompletions(modeNames(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "shape", cobra.FixedCompletions(experiment.IngestShapes(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "codec", cobra.FixedCompletions(experiment.IngestCodecs(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -75,6 +94,8 @@ type ingestFlags struct {
 	tablets      int
 	pairs        int
 	variants     []string
+	shapes       []string
+	codecs       []string
 }
 
 const (
@@ -97,7 +118,7 @@ func (f *ingestFlags) options(given func(flag string) bool) (experiment.IngestOp
 	}
 	o := experiment.IngestOptions{
 		Entries: f.entries, FlushEntries: f.flushEntries, Tablets: f.tablets, Pairs: f.pairs, Seed: f.seed,
-		Properties: properties, MemoryLimit: int64(f.memory),
+		Properties: properties, MemoryLimit: int64(f.memory), Shapes: f.shapes, Codecs: f.codecs,
 	}
 	if o.Variants, err = parseModes(f.variants); err != nil {
 		return o, err
@@ -117,7 +138,7 @@ func (f *ingestFlags) hurry(o *experiment.IngestOptions, given func(flag string)
 		o.FlushEntries = int(max(f.entries/quickIngestFlushes, 2))
 	}
 	const codec = "table.file.compress.type"
-	if _, set := o.Properties[codec]; !set {
+	if _, set := o.Properties[codec]; !set && len(o.Codecs) == 0 {
 		o.Properties[codec] = "snappy"
 	}
 }

@@ -43,9 +43,17 @@ func (e *env) printIngestText(doc *experiment.IngestDocument, f *ingestFlags, w 
 	if err := e.writeGrid(mergeGrid(doc, true), f.format); err != nil {
 		return err
 	}
-	if r := doc.Ratio; r != nil {
-		fmt.Fprintf(e.out, "  new takes %.3f of the time of old, pair by pair from %.3f to %.3f; in the ticket %.3f (%.0f s and %.0f s, gz)\n",
-			r.Median, r.Min, r.Max, ticketNew/ticketOld, ticketOld, ticketNew)
+	for _, s := range doc.FileSets {
+		fmt.Fprintf(e.out, "  %s files, %s: %d of %s to %s, %s in all\n", s.Shape, s.Codec, s.Files,
+			humanize.IBytes(uint64(s.LeastFile)), humanize.IBytes(uint64(s.MostFile)), humanize.IBytes(uint64(s.Bytes)))
+	}
+	for _, r := range doc.Ratios {
+		ticket := ""
+		if r.Variant == "new" {
+			ticket = fmt.Sprintf("; in the ticket %.3f (%.0f s and %.0f s, gz)", ticketNew/ticketOld, ticketOld, ticketNew)
+		}
+		fmt.Fprintf(e.out, "  %s, %s: %s takes %.3f of the time of %s, pair by pair from %.3f to %.3f%s\n",
+			r.Shape, r.Codec, r.Variant, r.Median, r.Over, r.Min, r.Max, ticket)
 	}
 	v, last := &doc.Verified, &doc.Final
 	fmt.Fprintf(e.out, "\nkept: a full compaction with %s, %s entries read, %s dropped, %d files left\n",
@@ -70,18 +78,19 @@ func (e *env) printIngestText(doc *experiment.IngestDocument, f *ingestFlags, w 
 func mergeGrid(doc *experiment.IngestDocument, forPeople bool) *grid {
 	if !forPeople {
 		g := &grid{names: []string{"shape", "codec", "variant", "entries", "files", "full_ns", "min_ns", "max_ns", "cpu_ns",
-			"compares_per_entry", "heap_ops_per_entry", "mean_run_length", "merge_share"}, left: []int{0, 1, 2}}
+			"compares_per_entry", "heap_ops_per_entry", "mean_run_length", "merge_ns_per_entry", "merge_share"}, left: []int{0, 1, 2}}
 		for _, r := range doc.Rows {
 			g.add(r.Shape, r.Codec, r.Variant, r.Entries, r.Files, r.FullNS, r.MinNS, r.MaxNS, r.CPUNS,
-				r.ComparesPerEntry, r.HeapOpsPerEntry, r.RunLength, r.MergeShare)
+				r.ComparesPerEntry, r.HeapOpsPerEntry, r.RunLength, r.MergeNS, r.MergeShare)
 		}
 		return g
 	}
-	g := &grid{names: []string{"  merge", "files", "codec", "median", "min", "max", "CPU", "entries/s", "compares/entry", "heap ops/entry", "mean run", "merge's CPU"}, left: []int{0, 2}}
+	g := &grid{names: []string{"  shape", "codec", "merge", "files", "median", "min", "max", "CPU", "entries/s", "compares/entry", "heap ops/entry", "mean run",
+		"merge ns/entry", "share"}, left: []int{0, 1, 2}}
 	for _, r := range doc.Rows {
-		g.add("  "+r.Variant, r.Files, r.Codec, seconds(r.FullNS), seconds(r.MinNS), seconds(r.MaxNS), seconds(r.CPUNS), rate(r.Entries, r.FullNS),
+		g.add("  "+r.Shape, r.Codec, r.Variant, r.Files, seconds(r.FullNS), seconds(r.MinNS), seconds(r.MaxNS), seconds(r.CPUNS), rate(r.Entries, r.FullNS),
 			fmt.Sprintf("%.2f", r.ComparesPerEntry), fmt.Sprintf("%.2f", r.HeapOpsPerEntry), fmt.Sprintf("%.2f", r.RunLength),
-			fmt.Sprintf("%.0f%%", 100*r.MergeShare))
+			fmt.Sprintf("%.0f", r.MergeNS), fmt.Sprintf("%.1f%%", 100*r.MergeShare))
 	}
 	return g
 }

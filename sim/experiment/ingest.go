@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"millrace/internal/nearest"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
@@ -26,8 +28,12 @@ type IngestOptions struct {
 	Tablets int
 	// Pairs is how many times the full compaction is timed with each merge. Default 5.
 	Pairs int
-	// Variants are the merges compared. Default iter.Old and iter.New, as in the ticket.
+	// Variants are the merges compared. Default iter.Old and iter.New, as in the ticket, and iter.Tree.
 	Variants []iter.Mode
+	// Shapes of the files that they are compared on: see IngestShapes. Default ShapeNatural.
+	Shapes []string
+	// Codecs of those files. The table's own, if it is not set, is the first of them. Default the table's alone.
+	Codecs []string
 	// Seed decides every random choice of the data.
 	Seed uint64
 	// Properties are the table's and the server's, by Accumulo's names, over those of the ticket.
@@ -64,13 +70,21 @@ func (o IngestOptions) withDefaults() IngestOptions {
 		o.Pairs = 5
 	}
 	if len(o.Variants) == 0 {
-		o.Variants = []iter.Mode{iter.Old, iter.New}
+		o.Variants = []iter.Mode{iter.Old, iter.New, iter.Tree}
+	}
+	if len(o.Shapes) == 0 {
+		o.Shapes = []string{ShapeNatural}
 	}
 	properties := maps.Clone(ticketProperties)
 	maps.Copy(properties, o.Properties)
+	if _, set := properties[codecProperty]; !set && len(o.Codecs) > 0 {
+		properties[codecProperty] = o.Codecs[0]
+	}
 	o.Properties = properties
 	return o
 }
+
+const codecProperty = "table.file.compress.type"
 
 // Validate names the first field that is wrong, with its value.
 func (o IngestOptions) Validate() error {
@@ -87,6 +101,22 @@ func (o IngestOptions) Validate() error {
 	case o.Pairs < 1:
 		return fmt.Errorf("pairs is %d: %w", o.Pairs, tablet.ErrUsage)
 	}
+	if err := knownOnce("shape", o.Shapes, IngestShapes()); err != nil {
+		return err
+	}
+	return knownOnce("codec", o.Codecs, IngestCodecs())
+}
+
+// knownOnce wants each name to be one of those known, and to come once.
+func knownOnce(what string, names, known []string) error {
+	for i, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("no %s is called %q here, nearest is %q: %w", what, name, nearest.Name(name, known), tablet.ErrUsage)
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("%s %s is there twice: %w", what, name, tablet.ErrUsage)
+		}
+	}
 	return nil
 }
 
@@ -96,14 +126,15 @@ type IngestDocument struct {
 	Resumed  *ResumedRow   `json:"resumed,omitempty"`
 	Ingest   IngestSummary `json:"ingest"`
 	Tablets  []TabletRow   `json:"tablets"`
-	Ratio    *PairRatio    `json:"new_over_old,omitempty"`
+	FileSets []FileSetRow  `json:"file_sets"`
+	Ratios   []RatioRow    `json:"ratios"`
 	Final    FinalRow      `json:"final_compaction"`
 	Verified VerifiedRow   `json:"verified"`
 }
 
 // IngestRow is the full compaction of all tablets by one merge, over all its repetitions.
 type IngestRow struct {
-	Shape            string  `json:"shape"` // of the files: natural, as ingest left them
+	Shape            string  `json:"shape"` // of the files
 	Codec            string  `json:"codec"`
 	Variant          string  `json:"variant"`
 	Entries          int64   `json:"entries"` // read
@@ -117,7 +148,8 @@ type IngestRow struct {
 	ComparesPerEntry float64 `json:"compares_per_entry"`
 	HeapOpsPerEntry  float64 `json:"heap_ops_per_entry"`
 	RunLength        float64 `json:"mean_run_length"` // consecutive entries from one file
-	MergeShare       float64 `json:"merge_share"`     // of the compaction's CPU
+	MergeNS          float64 `json:"merge_ns_per_entry"`
+	MergeShare       float64 `json:"merge_share"` // of the compaction's CPU
 }
 
 // ResumedRow is what a run began from that an earlier one had been interrupted in.
@@ -150,11 +182,15 @@ type TabletRow struct {
 	FileBytes []int64 `json:"file_bytes"` // newest first
 }
 
-// PairRatio compares two variants pair by pair.
-type PairRatio struct {
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
+// RatioRow compares the times of two variants pair by pair.
+type RatioRow struct {
+	Shape   string  `json:"shape"`
+	Codec   string  `json:"codec"`
+	Variant string  `json:"variant"`
+	Over    string  `json:"over"`
+	Median  float64 `json:"median"`
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
 }
 
 // FinalRow is the full compaction that was kept.
@@ -199,7 +235,7 @@ func Ingest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(Phase
 	if err != nil {
 		return nil, err
 	}
-	for _, phase := range []func(context.Context) error{run.write, run.compareMerges, run.measureShares, run.compact, run.verify} {
+	for _, phase := range []func(context.Context) error{run.write, run.compareSets, run.compact, run.verify} {
 		if err = phase(ctx); err != nil {
 			break
 		}
@@ -217,7 +253,11 @@ func settingsOf(o IngestOptions) []Setting {
 		{"flush-entries", strconv.Itoa(o.FlushEntries)},
 		{"tablets", strconv.Itoa(o.Tablets)},
 		{"pairs", strconv.Itoa(o.Pairs)},
+		{"shape", strings.Join(o.Shapes, ",")},
 		{"seed", strconv.FormatUint(o.Seed, 10)},
+	}
+	if len(o.Codecs) > 0 {
+		all = append(all, Setting{"codec", strings.Join(o.Codecs, ",")})
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Properties)) {
 		all = append(all, Setting{name, o.Properties[name]})

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"millrace/actors"
@@ -16,11 +17,9 @@ type sample struct {
 	tablets   []protocol.TabletCompaction
 }
 
-// compareMerges compacts the same files with each merge in turn, and checks that the outputs are the same bytes.
-func (r *ingestRun) compareMerges(ctx context.Context) error {
+// compareMerges compacts the same files with each merge in turn, and sees whether the outputs are the same bytes.
+func (r *ingestRun) compareMerges(ctx context.Context, set *fileSet) error {
 	samples := make([][]sample, len(r.o.Variants))
-	total := int64(r.o.Pairs * len(r.o.Variants))
-	done := int64(0)
 	for pair := range r.o.Pairs {
 		for i := range r.o.Variants {
 			// Every other pair begins with the other one, so that neither always comes first.
@@ -28,26 +27,27 @@ func (r *ingestRun) compareMerges(ctx context.Context) error {
 			if pair%2 == 1 {
 				v = len(r.o.Variants) - 1 - i
 			}
-			r.progress(Phase{Name: "full compactions", Done: done, Total: total, Unit: "of all tablets"})
-			s, err := r.scratch(ctx, r.o.Variants[v])
+			r.progress(Phase{Name: "full compactions", Done: r.compactions, Unit: "of all tablets",
+				Total: int64(r.o.Pairs * len(r.o.Variants) * len(r.o.Shapes) * len(r.o.Codecs))})
+			s, err := r.scratch(ctx, set, r.o.Variants[v])
 			if err != nil {
 				return err
 			}
 			samples[v] = append(samples[v], s)
-			done++
+			r.compactions++
 		}
 	}
 	for i, mode := range r.o.Variants {
-		r.doc.Rows = append(r.doc.Rows, r.row(mode, samples[i]))
+		r.doc.Rows = append(r.doc.Rows, set.mergeRow(mode, samples[i]))
 	}
-	r.compareOutputs(samples)
-	r.compareTimes(samples)
+	r.compareOutputs(set, samples)
+	r.compareTimes(set, samples)
 	return nil
 }
 
-func (r *ingestRun) scratch(ctx context.Context, mode iter.Mode) (sample, error) {
+func (r *ingestRun) scratch(ctx context.Context, set *fileSet, mode iter.Mode) (sample, error) {
 	t := startTimer(r.clock)
-	tablets, err := r.store.Compact(ctx, ciTable, actors.CompactOptions{Mode: &mode, Scratch: true, NoFlush: true})
+	tablets, err := r.store.Compact(ctx, set.table, actors.CompactOptions{Mode: &mode, Scratch: true, NoFlush: true})
 	if err != nil {
 		return sample{}, fmt.Errorf("full compaction with %v: %w", mode, err)
 	}
@@ -55,8 +55,8 @@ func (r *ingestRun) scratch(ctx context.Context, mode iter.Mode) (sample, error)
 	return sample{wall, cpu, tablets}, nil
 }
 
-func (r *ingestRun) row(mode iter.Mode, samples []sample) IngestRow {
-	row := IngestRow{Shape: "natural", Codec: r.codec, Variant: mode.String()}
+func (s *fileSet) mergeRow(mode iter.Mode, samples []sample) IngestRow {
+	row := IngestRow{Shape: s.shape, Codec: s.codec, Variant: mode.String()}
 	var walls, cpus []time.Duration
 	for _, s := range samples {
 		walls, cpus = append(walls, s.wall), append(cpus, s.cpu)
@@ -82,68 +82,76 @@ func (r *ingestRun) row(mode iter.Mode, samples []sample) IngestRow {
 	return row
 }
 
-// compareOutputs checks that every compaction of a tablet read the same files, wrote the same bytes, and lost count of
+// heldOutputs is what was seen of all compactions that were thrown away.
+type heldOutputs struct {
+	sameBytes, sameFiles, balanced, sameShapes bool
+	hashes                                     map[string][][32]byte // by codec, of each tablet
+}
+
+// compareOutputs sees that every compaction of a tablet read the same files, wrote the same bytes, and lost count of
 // nothing.
-func (r *ingestRun) compareOutputs(samples [][]sample) {
-	sameBytes, sameFiles, balanced := true, true, true
+func (r *ingestRun) compareOutputs(set *fileSet, samples [][]sample) {
+	h := &r.held
 	first := samples[0][0].tablets
 	for _, variant := range samples {
 		for _, s := range variant {
 			for i, t := range s.tablets {
-				sameBytes = sameBytes && t.Hash == first[i].Hash
-				sameFiles = sameFiles && len(t.Inputs) == len(r.files[i])
-				for j := range min(len(t.Inputs), len(r.files[i])) {
-					sameFiles = sameFiles && t.Inputs[j].Number == r.files[i][j].Number
+				h.sameBytes = h.sameBytes && t.Hash == first[i].Hash
+				h.sameFiles = h.sameFiles && len(t.Inputs) == len(set.files[i])
+				for j := range min(len(t.Inputs), len(set.files[i])) {
+					h.sameFiles = h.sameFiles && t.Inputs[j].Number == set.files[i][j].Number
 				}
-				balanced = balanced && t.Books.Balance() == nil
+				h.balanced = h.balanced && t.Books.Balance() == nil
 			}
 		}
 	}
-	c := &r.doc.Checks
-	*c = check(*c, "all compactions read the same files", sameFiles, true)
-	*c = check(*c, "all outputs are the same bytes", sameBytes, true)
-	*c = check(*c, "entries read are those written and dropped", balanced, true)
+	var hashes [][32]byte
+	for _, t := range first {
+		hashes = append(hashes, t.Hash)
+	}
+	if other, ok := h.hashes[set.codec]; ok {
+		h.sameShapes = h.sameShapes && slices.Equal(hashes, other)
+	} else {
+		h.hashes[set.codec] = hashes
+	}
 }
 
-// compareTimes relates the new merge to the old one, pair by pair.
-func (r *ingestRun) compareTimes(samples [][]sample) {
-	var walls [2][]time.Duration
+// compareTimes relates new to old, as the ticket does, and the tree to new, pair by pair.
+func (r *ingestRun) compareTimes(set *fileSet, samples [][]sample) {
+	walls := map[iter.Mode][]time.Duration{}
 	for i, mode := range r.o.Variants {
-		if mode != iter.Old && mode != iter.New {
-			continue
-		}
-		at := 0
-		if mode == iter.New {
-			at = 1
-		}
 		for _, s := range samples[i] {
-			walls[at] = append(walls[at], s.wall)
+			walls[mode] = append(walls[mode], s.wall)
 		}
 	}
-	if len(walls[0]) > 0 && len(walls[1]) > 0 {
-		var p PairRatio
-		p.Median, p.Min, p.Max = medianRatio(walls[1], walls[0])
-		r.doc.Ratio = &p
+	for _, p := range [][2]iter.Mode{{iter.New, iter.Old}, {iter.Tree, iter.New}} {
+		if len(walls[p[0]]) == 0 || len(walls[p[1]]) == 0 {
+			continue
+		}
+		row := RatioRow{Shape: set.shape, Codec: set.codec, Variant: p[0].String(), Over: p[1].String()}
+		row.Median, row.Min, row.Max = medianRatio(walls[p[0]], walls[p[1]])
+		r.doc.Ratios = append(r.doc.Ratios, row)
 	}
 }
 
 // measureShares finds what part of a compaction's processor time is the merge's own, on one tablet's files.
-func (r *ingestRun) measureShares(ctx context.Context) error {
+func (r *ingestRun) measureShares(ctx context.Context, set *fileSet, rows []IngestRow) error {
 	at := 0
-	for i, files := range r.files {
-		if len(files) > len(r.files[at]) {
+	for i, files := range set.files {
+		if len(files) > len(set.files[at]) {
 			at = i
 		}
 	}
-	for i, mode := range r.o.Variants {
-		r.progress(Phase{Name: "the merge's share", Done: int64(i), Total: int64(len(r.o.Variants)), Unit: "merges"})
-		cost, err := measureMerge(ctx, r.fs, r.files[at], mode)
-		if err != nil {
-			return fmt.Errorf("measure merge %v: %w", mode, err)
-		}
-		row := &r.doc.Rows[i]
+	r.progress(Phase{Name: "the merge's share", Unit: "merges", Total: int64(len(rows))})
+	costs, err := measureMerges(ctx, r.fs, set.files[at], r.o.Variants)
+	if err != nil {
+		return fmt.Errorf("measure merges: %w", err)
+	}
+	for i := range rows {
+		row := &rows[i]
+		row.MergeNS = costs[i].perEntry()
 		if row.CPUNS > 0 {
-			row.MergeShare = cost.perEntry() * float64(row.Entries) / float64(row.CPUNS)
+			row.MergeShare = row.MergeNS * float64(row.Entries) / float64(row.CPUNS)
 		}
 	}
 	return nil

@@ -31,8 +31,11 @@ type ingestRun struct {
 	options  workload.Options
 	journal  *ingestJournal
 	codec    string
-	// files are those of each tablet that the merges are compared on.
-	files [][]tablet.FileMeta
+	// files are those of each tablet as ingest has left them, the newest first.
+	files           [][]tablet.FileMeta
+	tableProperties map[string]string
+	held            heldOutputs
+	compactions     int64 // thrown away
 }
 
 func startIngest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(Phase)) (*ingestRun, error) {
@@ -49,7 +52,8 @@ func startIngest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(
 	if err != nil {
 		return nil, err
 	}
-	r := &ingestRun{o: o, fs: fs, clock: clock.Real{}, store: store, progress: progress,
+	r := &ingestRun{o: o, fs: fs, clock: clock.Real{}, store: store, progress: progress, tableProperties: table,
+		held:    heldOutputs{sameBytes: true, sameFiles: true, balanced: true, sameShapes: true, hashes: map[string][][32]byte{}},
 		options: workload.Options{Seed: o.Seed, FlushEntries: o.FlushEntries, Limit: o.Entries}}
 	r.doc = &IngestDocument{Document: Document[IngestRow]{
 		Schema: "millrace.sim.ingest/1", Command: "ingest", Settings: settingsOf(o), Machine: ThisMachine(),
@@ -65,6 +69,9 @@ func startIngest(ctx context.Context, fs vfs.FS, o IngestOptions, progress func(
 		return nil, r.closeAfter(err)
 	}
 	r.codec = settings.Codec
+	if len(r.o.Codecs) == 0 {
+		r.o.Codecs = []string{r.codec}
+	}
 	return r, nil
 }
 
@@ -157,7 +164,7 @@ func (r *ingestRun) flush(ctx context.Context, acks *ackQueue) error {
 
 // takeStock notes what ingest has left: files, and how much was written for them.
 func (r *ingestRun) takeStock(ctx context.Context) error {
-	stats, err := r.settled(ctx)
+	stats, err := r.settled(ctx, ciTable)
 	if err != nil {
 		return err
 	}
@@ -184,12 +191,12 @@ func (r *ingestRun) takeStock(ctx context.Context) error {
 	return nil
 }
 
-// settled waits until no job is running or wished for, so that the files that merges are compared on stand still. A
+// settled waits until no job of a table is running or wished for, so that the files that merges are compared on stand still. A
 // tablet plans anew in the moment a job ends, so two looks without a job between them are enough.
-func (r *ingestRun) settled(ctx context.Context) ([]protocol.TabletStats, error) {
+func (r *ingestRun) settled(ctx context.Context, table string) ([]protocol.TabletStats, error) {
 	const pause = 20 * time.Millisecond
 	for calm := 0; ; {
-		stats, err := r.store.Stats(ctx, ciTable)
+		stats, err := r.store.Stats(ctx, table)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func TestIngest(t *testing.T) {
 	if doc.Ingest.Flushes < want.Flushes || doc.Ingest.Compactions == 0 || doc.Ingest.WriteAmp <= 1 {
 		t.Errorf("%d flushes, %d compactions, write amplification %v", doc.Ingest.Flushes, doc.Ingest.Compactions, doc.Ingest.WriteAmp)
 	}
-	if len(doc.Tablets) != 3 || len(doc.Rows) != 2 || doc.Rows[0].Variant != "old" || doc.Rows[1].Variant != "new" {
+	if len(doc.Tablets) != 3 || len(doc.Rows) != 3 || doc.Rows[0].Variant != "old" || doc.Rows[1].Variant != "new" || doc.Rows[2].Variant != "tree" {
 		t.Fatalf("%+v, %+v", doc.Tablets, doc.Rows)
 	}
 	for _, r := range doc.Rows {
@@ -54,8 +54,8 @@ func TestIngest(t *testing.T) {
 	if doc.Rows[1].HeapOpsPerEntry >= doc.Rows[0].HeapOpsPerEntry {
 		t.Errorf("heap operations: %v with old, %v with new", doc.Rows[0].HeapOpsPerEntry, doc.Rows[1].HeapOpsPerEntry)
 	}
-	if doc.Ratio == nil || doc.Ratio.Median <= 0 {
-		t.Errorf("ratio %+v", doc.Ratio)
+	if r := doc.Ratios; len(r) != 2 || r[0].Variant != "new" || r[0].Over != "old" || r[1].Variant != "tree" || r[0].Median <= 0 {
+		t.Errorf("ratios %+v", r)
 	}
 	for _, name := range []string{"ingest", "full compactions", "verify"} {
 		if !slices.Contains(phases, name) {
@@ -155,6 +155,9 @@ func TestIngestOptions(t *testing.T) {
 	f(IngestOptions{FlushEntries: 1}, "flush-entries is 1")
 	f(IngestOptions{Tablets: -1}, "tablets is -1")
 	f(IngestOptions{Pairs: -2}, "pairs is -2")
+	f(IngestOptions{Shapes: []string{"natual"}}, `nearest is "natural"`)
+	f(IngestOptions{Codecs: []string{"none", "lzo"}}, `no codec is called "lzo" here`)
+	f(IngestOptions{Codecs: []string{"none", "none"}}, "codec none is there twice")
 	f(IngestOptions{Properties: map[string]string{"table.file.maxx": "3"}}, "table.file.max")
 	f(IngestOptions{Properties: map[string]string{"table.file.compress.type": "lzo"}}, "lzo")
 }
@@ -191,17 +194,17 @@ func TestMergeCost(t *testing.T) {
 	if err := r.write(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range iter.Modes() {
-		cost, err := measureMerge(context.Background(), fs, r.files[0], mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := int64(0)
-		for _, f := range r.files[0] {
-			want += f.Entries
-		}
+	want := int64(0)
+	for _, f := range r.files[0] {
+		want += f.Entries
+	}
+	costs, err := measureMerges(context.Background(), fs, r.files[0], iter.Modes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, cost := range costs {
 		if cost.entries != want || cost.drain <= 0 || cost.merge <= 0 {
-			t.Errorf("%v: %+v, want %d entries", mode, cost, want)
+			t.Errorf("%v: %+v, want %d entries", iter.Modes()[i], cost, want)
 		}
 	}
 }

@@ -27,41 +27,75 @@ func (c mergeCost) perEntry() float64 {
 	return max(0, float64(c.merge-c.drain)/float64(c.entries))
 }
 
-// measureMerge drains files once each on its own and once through a merge, newest first, on one thread.
-func measureMerge(ctx context.Context, fs vfs.FS, files []tablet.FileMeta, mode iter.Mode) (c mergeCost, err error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := clock.ThreadCPU()
+// measureTurns is how often each drain is measured; the least of its times counts.
+const measureTurns = 3
+
+// measureMerges drains files one after the other, and through each merge, newest first, in turn, on one thread.
+func measureMerges(ctx context.Context, fs vfs.FS, files []tablet.FileMeta, modes []iter.Mode) ([]mergeCost, error) {
+	costs := make([]mergeCost, len(modes))
+	least := func(d *time.Duration, f func() error) error {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		start := clock.ThreadCPU()
+		err := f()
+		if took := clock.ThreadCPU() - start; *d == 0 || took < *d {
+			*d = took
+		}
+		return err
+	}
+	var drain time.Duration
+	for range measureTurns {
+		entries := int64(0)
+		err := least(&drain, func() (err error) {
+			entries, err = drainFiles(ctx, fs, files)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, mode := range modes {
+			costs[i].entries = entries
+			if err := least(&costs[i].merge, func() error { return drainMerged(ctx, fs, files, mode) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range costs {
+		costs[i].drain = drain
+	}
+	return costs, nil
+}
+
+// drainFiles reads each file to its end.
+func drainFiles(ctx context.Context, fs vfs.FS, files []tablet.FileMeta) (entries int64, err error) {
 	for _, f := range files {
 		sources, closeAll, err := openSources(fs, []tablet.FileMeta{f})
 		if err != nil {
-			return c, err
+			return entries, err
 		}
 		for _, s := range sources {
 			n, err := drainSource(ctx, s)
 			if err != nil {
 				closeAll()
-				return c, err
+				return entries, err
 			}
-			c.entries += n
+			entries += n
 		}
 		closeAll()
 	}
-	c.drain = clock.ThreadCPU() - start
+	return entries, nil
+}
 
-	start = clock.ThreadCPU()
+// drainMerged reads a merge of all files to its end.
+func drainMerged(ctx context.Context, fs vfs.FS, files []tablet.FileMeta, mode iter.Mode) error {
 	sources, closeAll, err := openSources(fs, files)
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer closeAll()
 	m := iter.NewPool().Get(mode, sources)
 	defer m.Close()
-	if err := drainMerge(ctx, m); err != nil {
-		return c, err
-	}
-	c.merge = clock.ThreadCPU() - start
-	return c, nil
+	return drainMerge(ctx, m)
 }
 
 // openSources opens a cursor on each group of each file. closeAll closes the files; the cursors are the caller's.
