@@ -52,8 +52,8 @@ func (e *env) printIngestText(doc *experiment.IngestDocument, f *ingestFlags, w 
 		if r.Variant == "new" {
 			ticket = fmt.Sprintf("; in the ticket %.3f (%.0f s and %.0f s, gz)", ticketNew/ticketOld, ticketOld, ticketNew)
 		}
-		fmt.Fprintf(e.out, "  %s, %s: %s takes %.3f of the time of %s, pair by pair from %.3f to %.3f%s\n",
-			r.Shape, r.Codec, r.Variant, r.Median, r.Over, r.Min, r.Max, ticket)
+		fmt.Fprintf(e.out, "  %s, %s: %s takes %.3f of the time of %s, pair by pair from %.3f to %.3f, and %.3f of its processor time%s\n",
+			r.Shape, r.Codec, r.Variant, r.Median, r.Over, r.Min, r.Max, r.CPU, ticket)
 	}
 	v, last := &doc.Verified, &doc.Final
 	fmt.Fprintf(e.out, "\nkept: a full compaction with %s, %s entries read, %s dropped, %d files left\n",

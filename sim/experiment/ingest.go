@@ -191,6 +191,7 @@ type RatioRow struct {
 	Median  float64 `json:"median"`
 	Min     float64 `json:"min"`
 	Max     float64 `json:"max"`
+	CPU     float64 `json:"cpu"` // of processor time, median
 }
 
 // FinalRow is the full compaction that was kept.

@@ -118,10 +118,10 @@ func (r *ingestRun) compareOutputs(set *fileSet, samples [][]sample) {
 
 // compareTimes relates new to old, as the ticket does, and the tree to new, pair by pair.
 func (r *ingestRun) compareTimes(set *fileSet, samples [][]sample) {
-	walls := map[iter.Mode][]time.Duration{}
+	walls, cpus := map[iter.Mode][]time.Duration{}, map[iter.Mode][]time.Duration{}
 	for i, mode := range r.o.Variants {
 		for _, s := range samples[i] {
-			walls[mode] = append(walls[mode], s.wall)
+			walls[mode], cpus[mode] = append(walls[mode], s.wall), append(cpus[mode], s.cpu)
 		}
 	}
 	for _, p := range [][2]iter.Mode{{iter.New, iter.Old}, {iter.Tree, iter.New}} {
@@ -130,6 +130,7 @@ func (r *ingestRun) compareTimes(set *fileSet, samples [][]sample) {
 		}
 		row := RatioRow{Shape: set.shape, Codec: set.codec, Variant: p[0].String(), Over: p[1].String()}
 		row.Median, row.Min, row.Max = medianRatio(walls[p[0]], walls[p[1]])
+		row.CPU, _, _ = medianRatio(cpus[p[0]], cpus[p[1]])
 		r.doc.Ratios = append(r.doc.Ratios, row)
 	}
 }

@@ -54,7 +54,7 @@ func TestIngest(t *testing.T) {
 	if doc.Rows[1].HeapOpsPerEntry >= doc.Rows[0].HeapOpsPerEntry {
 		t.Errorf("heap operations: %v with old, %v with new", doc.Rows[0].HeapOpsPerEntry, doc.Rows[1].HeapOpsPerEntry)
 	}
-	if r := doc.Ratios; len(r) != 2 || r[0].Variant != "new" || r[0].Over != "old" || r[1].Variant != "tree" || r[0].Median <= 0 {
+	if r := doc.Ratios; len(r) != 2 || r[0].Variant != "new" || r[0].Over != "old" || r[1].Variant != "tree" || r[0].Median <= 0 || r[1].CPU <= 0 {
 		t.Errorf("ratios %+v", r)
 	}
 	for _, name := range []string{"ingest", "full compactions", "verify"} {
