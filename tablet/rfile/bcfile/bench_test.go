@@ -88,7 +88,7 @@ func BenchmarkFind(b *testing.B) {
 	var sums sumsBuilder
 	const blocks = 30_000
 	for i := range int64(blocks) {
-		if err := sums.addSum(Sum{firstBlock + 1000*i, 1000, 0}); err != nil {
+		if err := sums.add(Sum{firstBlock + 1000*i, 1000, 0}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestSumsFind(t *testing.T) {
 	var b sumsBuilder
 	at := int64(firstBlock)
 	for i := range int64(100) {
-		if err := b.addSum(Sum{at, i % 7, uint32(i)}); err != nil {
+		if err := b.add(Sum{at, i % 7, uint32(i)}); err != nil {
 			t.Fatal(err)
 		}
 		at += i % 7

@@ -71,5 +71,5 @@ func (b *sumsBuilder) addRange(src *source, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	return b.addSum(Sum{from, to - from, crc})
+	return b.add(Sum{from, to - from, crc})
 }

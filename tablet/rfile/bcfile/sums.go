@@ -163,11 +163,7 @@ func (s *Sums) outside() uint32 {
 // sumsBuilder collects the table while a file is written.
 type sumsBuilder struct{ entries []byte }
 
-func (b *sumsBuilder) add(offset int64, stored []byte) error {
-	return b.addSum(Sum{offset, int64(len(stored)), crc32.Checksum(stored, castagnoli)})
-}
-
-func (b *sumsBuilder) addSum(s Sum) error {
+func (b *sumsBuilder) add(s Sum) error {
 	if s.Stored == 0 {
 		return nil
 	}
