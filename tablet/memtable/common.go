@@ -62,15 +62,11 @@ func (t *Table) look() {
 		l.epoch = t.epoch
 		l.slots = append(newSlots(), l.slots...)
 		for i := range l.slots {
-			t.renew(&l.slots[i])
+			s := &l.slots[i]
+			s.prefix = t.common.prefix(t.arena.chunks.at(s.ref).row())
 		}
 		l.prefix = t.common.prefix(l.bound.key.Row())
-		if !l.last {
-			t.renew(&l.upper)
-		}
 		t.tree.ReplaceOrInsert(l.item())
 		return true
 	})
 }
-
-func (t *Table) renew(s *slot) { s.prefix = t.common.prefix(t.arena.chunks.at(s.ref).row()) }

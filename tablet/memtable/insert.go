@@ -94,22 +94,72 @@ func warm(shares []share) (sum int) {
 // keptFresh is how large the working memory of a batch may stay.
 const keptFresh = 16 << 10
 
-// skipped is how many leaves in a row may get nothing before the next one is looked up in the tree: a look-up costs what
-// ten steps do.
-const skipped = 10
+// stepsPerSearch is how many leaves can be stepped over in the time in which one is searched for.
+const stepsPerSearch = 16
 
-// deal finds the leaves of all fresh entries: looks the first up, goes on from leaf to leaf, and looks up again where many
-// would be passed by.
+// deal finds the leaves of all fresh entries. Where the next one is mostly near, it searches for the first and steps on from
+// leaf to leaf, comparing with their bounds alone, which lie together in the tree.
 func (t *Table) deal() {
 	for t.dealt = 0; t.dealt < len(t.fresh); {
 		s := t.fresh[t.dealt]
 		t.probe.bound, t.probe.prefix = t.arena.chunks.boundAt(s.ref), s.prefix
-		t.tree.DescendLessOrEqual(t.probe.item(), t.dealFirst)
-		if t.dealt < len(t.fresh) && (len(t.fresh)-t.dealt)*skipped > t.tree.Len() {
-			t.skip = -1 // for the leaf that had its share
-			t.tree.AscendGreaterOrEqual(t.shares[len(t.shares)-1].leaf.item(), t.dealNext)
+		t.tree.DescendLessOrEqual(t.probe.item(), t.onFound)
+		if left := len(t.fresh) - t.dealt; left == 1 || left*stepsPerSearch < t.tree.Len() {
+			t.dealTo(t.dealt + 1)
+			continue
+		}
+		t.skipped = 0
+		t.tree.AscendGreaterOrEqual(t.near.item(), t.onStep)
+		if t.skipped <= stepsPerSearch { // the end of the tree, or of what is fresh
+			t.dealTo(len(t.fresh))
 		}
 	}
+}
+
+// found takes the leaf that was searched for.
+func (t *Table) found(it item) bool {
+	t.near = it.leaf
+	return false
+}
+
+// step gives the leaf before this one what is below this one's bound.
+func (t *Table) step(it item) bool {
+	if it.leaf == t.near {
+		return true
+	}
+	end := t.dealt
+	for end < len(t.fresh) && t.below(t.fresh[end], it) {
+		end++
+	}
+	if end == t.dealt {
+		t.skipped++
+	} else {
+		t.skipped = 0
+		t.dealTo(end)
+	}
+	t.near = it.leaf
+	return end < len(t.fresh) && t.skipped <= stepsPerSearch
+}
+
+func (t *Table) below(s slot, it item) bool {
+	if s.prefix != it.prefix {
+		return s.prefix < it.prefix
+	}
+	own := t.arena.chunks.boundAt(s.ref)
+	return own.before(&it.leaf.bound)
+}
+
+// dealTo gives the near leaf what is fresh up to an end.
+func (t *Table) dealTo(end int) {
+	switch n := len(t.shares); {
+	case end == t.dealt:
+		return
+	case n > 0 && t.shares[n-1].leaf == t.near:
+		t.shares[n-1].end = end
+	default:
+		t.shares = append(t.shares, share{t.near, end})
+	}
+	t.dealt = end
 }
 
 func (c chunks) sorted(slots []slot) bool {
@@ -119,38 +169,6 @@ func (c chunks) sorted(slots []slot) bool {
 		}
 	}
 	return true
-}
-
-// dealTo gives a leaf its share, and says whether there is any.
-func (t *Table) dealTo(l *leaf) bool {
-	end := t.dealt
-	if l.last {
-		end = len(t.fresh)
-	} else {
-		for end < len(t.fresh) && t.arena.chunks.compare(t.fresh[end], l.upper) < 0 {
-			end++
-		}
-	}
-	if end == t.dealt {
-		return false
-	}
-	t.shares = append(t.shares, share{l, end})
-	t.dealt = end
-	return true
-}
-
-func (t *Table) onDealFirst(it item) bool {
-	t.dealTo(it.leaf)
-	return false
-}
-
-func (t *Table) onDealNext(it item) bool {
-	if t.dealTo(it.leaf) {
-		t.skip = 0
-	} else {
-		t.skip++
-	}
-	return t.dealt < len(t.fresh) && t.skip <= skipped
 }
 
 // add puts a leaf's share into it, and divides it if it gets too large.
@@ -170,11 +188,10 @@ func (t *Table) add(l *leaf, fresh []slot) {
 func newSlots() []slot { return make([]slot, 0, leafSlots) }
 
 // replace gives the place of a leaf that snapshots have to a new one.
-func (t *Table) replace(l *leaf, slots []slot) *leaf {
+func (t *Table) replace(l *leaf, slots []slot) {
 	fresh := *l
 	fresh.slots, fresh.epoch = slots, t.epoch
 	t.tree.ReplaceOrInsert(fresh.item())
-	return &fresh
 }
 
 // divide makes several leaves of one and its share: as full as can be where entries come in ascending order, else with
@@ -193,17 +210,13 @@ func (t *Table) divide(l *leaf, fresh []slot) {
 	if l.epoch == t.epoch {
 		l.slots = append(l.slots[:0], first...)
 	} else {
-		l = t.replace(l, append(newSlots(), first...))
+		t.replace(l, append(newSlots(), first...))
 	}
 	for len(rest) > 0 {
 		n := min(each, len(rest))
-		next := &leaf{
-			slots: append(newSlots(), rest[:n]...), epoch: t.epoch,
-			bound: c.boundAt(rest[0].ref), prefix: rest[0].prefix, upper: l.upper, last: l.last,
-		}
-		l.upper, l.last = rest[0], false
+		next := &leaf{slots: append(newSlots(), rest[:n]...), epoch: t.epoch, bound: c.boundAt(rest[0].ref), prefix: rest[0].prefix}
 		t.tree.ReplaceOrInsert(next.item())
-		l, rest = next, rest[n:]
+		rest = rest[n:]
 	}
 	if cap(t.woven) > keptFresh {
 		t.woven = nil

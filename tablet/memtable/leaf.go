@@ -19,9 +19,6 @@ type leaf struct {
 	bound bound  // no entry is below; that of the first leaf is below all
 	// prefix is of the bound's row; for the first leaf 0.
 	prefix uint64
-	// upper is the first entry of the next leaf, unless last. It stays that entry, whatever is inserted.
-	upper slot
-	last  bool
 }
 
 // bound is a place between entries, or before the first of them: that of the entry with that key and counter.

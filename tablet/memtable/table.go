@@ -39,15 +39,16 @@ type Table struct {
 	facts   Facts // without rows: the leaves know them
 
 	// Working memory of a write:
-	fresh  []slot  // entries that are not in the tree yet
-	shares []share // what each leaf gets of them
-	dealt  int     // how many of them have a leaf
-	skip   int     // leaves in a row that get none
-	woven  []slot  // a leaf that is being divided
-	probe  leaf    // what is looked up
-	warmed int
-	// The methods of that name, made once.
-	dealFirst, dealNext func(item) bool
+	fresh   []slot  // entries that are not in the tree yet
+	shares  []share // what each leaf gets of them
+	dealt   int     // how many of them have a leaf
+	near    *leaf   // the leaf of the next one, or one before it
+	skipped int     // leaves passed by since one got a share
+	woven   []slot  // a leaf that is being divided
+	probe   leaf    // what is searched for
+	warmed  int
+	// The methods found and step, made once.
+	onFound, onStep func(item) bool
 
 	current atomic.Pointer[Snapshot] // nil from a write to the next Snapshot
 	bytes   atomic.Int64
@@ -57,9 +58,9 @@ type Table struct {
 // New returns an empty table.
 func New() *Table {
 	t := &Table{tree: newTree(), lookAt: firstLook}
-	first := &leaf{slots: newSlots(), bound: lowest(), last: true}
+	first := &leaf{slots: newSlots(), bound: lowest()}
 	t.tree.ReplaceOrInsert(first.item())
-	t.dealFirst, t.dealNext = t.onDealFirst, t.onDealNext
+	t.onFound, t.onStep = t.found, t.step
 	return t
 }
 
