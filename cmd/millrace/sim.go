@@ -21,7 +21,7 @@ syncs, real actors. Variants run side by side in one run, on the same data.
 
 A run checks exact things only, such as counts and hashes, and exits with 4 when one does not hold. Times are reported
 with their spread and never fail a run.`[1:],
-		newSimIngest(e), newSimHeap(e), newSimPool(e))
+		newSimIngest(e), newSimHeap(e), newSimPool(e), newSimWriter(e))
 }
 
 // resultFlags are the flags of every experiment.

@@ -14,6 +14,7 @@ import (
 var simRuns = [][]string{
 	{"sim", "heap", "--json", "out.json", "--csv", "out.csv", "--plots", "charts"},
 	{"sim", "pool", "--json", "out.json"},
+	{"sim", "writer", "--json", "out.json"},
 }
 
 // TestSimInterrupted interrupts experiments: they end soon, with one line, and leave nothing behind.

@@ -6,6 +6,7 @@
 //   - Spread: several measurements of one thing.
 //   - Heap: merges in memory, by runs of keys, sources and kind of merge (ACCUMULO-2827, its first experiment).
 //   - Pool: merges got and closed, new and from pools (CASSANDRA-15392).
+//   - Writer: mutations from many threads through one batch writer, by kind of writer (ACCUMULO-1755).
 //   - Ingest: continuous ingest into a table of several tablets, then full compactions of identical files by each merge,
 //     then a verification of every entry (ACCUMULO-2827, its second).
 //

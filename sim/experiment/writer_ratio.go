@@ -1,0 +1,57 @@
+package experiment
+
+import (
+	"math"
+	"time"
+
+	"millrace/writer"
+)
+
+// studentT95 are the two-sided 95 % quantiles of Student's distribution by degrees of freedom, from 1; beyond them the last.
+var studentT95 = []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+	2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+	2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042}
+
+// interval95 is where the geometric mean of ratios lies with a probability of 95 %, if their logarithms are about normal.
+// It wants two ratios at least.
+func interval95(ratios []float64) (low, high float64) {
+	n := float64(len(ratios))
+	mean, squares := 0.0, 0.0
+	for _, r := range ratios {
+		mean += math.Log(r) / n
+	}
+	for _, r := range ratios {
+		squares += (math.Log(r) - mean) * (math.Log(r) - mean)
+	}
+	t := studentT95[min(len(ratios)-1, len(studentT95))-1]
+	half := t * math.Sqrt(squares/(n-1)/n)
+	return math.Exp(mean - half), math.Exp(mean + half)
+}
+
+// throughputRatio compares two variants run by run: b's times over a's, which is a's throughput over b's.
+func throughputRatio(at WriterPlace, over string, a, b []time.Duration) WriterRatio {
+	var ratios []float64
+	for i := range min(len(a), len(b)) {
+		ratios = append(ratios, float64(b[i])/float64(a[i]))
+	}
+	r := WriterRatio{Over: over, WriterPlace: at, Pairs: len(ratios)}
+	if len(ratios) > 1 {
+		r.Low, r.High = interval95(ratios)
+	}
+	r.Median = medianOf(ratios)
+	return r
+}
+
+// ratios compares actors with each other variant at a place.
+func (c *writerCell) ratios() (all []WriterRatio) {
+	ours := c.lane(writer.Actors)
+	if ours == nil {
+		return nil
+	}
+	for i := range c.lanes {
+		if l := &c.lanes[i]; l != ours {
+			all = append(all, throughputRatio(c.at, l.variant.String(), ours.totals, l.totals))
+		}
+	}
+	return all
+}

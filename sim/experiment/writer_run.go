@@ -1,0 +1,129 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+
+	"millrace/actors"
+	"millrace/internal/clock"
+	"millrace/internal/vfs"
+	"millrace/tablet"
+)
+
+// Writer is the experiment of ACCUMULO-1755: mutations from several threads through one batch writer, whose adds are held up
+// by binning in one way or another. They go to a store on fs, and then to where applying them is free. Tables of the store
+// go as soon as they were looked at. progress may be nil; it is called from one goroutine.
+func Writer(ctx context.Context, fs vfs.FS, o WriterOptions, progress func(Phase)) (*WriterDocument, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	if progress == nil {
+		progress = func(Phase) {}
+	}
+	r := &writerRun{o: o, progress: progress, adders: adders{clock: clock.Real{}}}
+	r.doc = &WriterDocument{Document: Document[WriterRow]{
+		Schema: "millrace.sim.writer/1", Command: "writer", Settings: writerSettings(o), Machine: ThisMachine(),
+	}, Ticket: WriterTicket{Caveat: ticketCaveat, Rows: ticketRows}}
+	r.progress(Phase{Name: "mutations", Total: int64(o.Mutations), Unit: "mutations"})
+	r.mutations = writerMutations(o.Mutations, o.Seed)
+	r.doc.Clock = clockCost(r.adders.clock)
+	if err := r.real(ctx, fs); err != nil {
+		return nil, err
+	}
+	if err := r.free(ctx); err != nil {
+		return nil, err
+	}
+	r.check()
+	r.bars()
+	return r.doc, nil
+}
+
+// writerRun is one run of Writer.
+type writerRun struct {
+	o         WriterOptions
+	progress  func(Phase)
+	doc       *WriterDocument
+	mutations []*tablet.Mutation
+	adders    adders
+	cells     []*writerCell
+	tally     storeTally
+	turns     int // so far, warm-ups included
+	settled   int // of those, turns after which every mutation was acknowledged
+}
+
+// real measures with a store as the apply stage.
+func (r *writerRun) real(ctx context.Context, fs vfs.FS) (err error) {
+	s, err := openStoreStage(ctx, fs, r.o, &r.tally)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return r.measure(ctx, "into a store", r.o.realPlaces(), func(WriterPlace) applyStage { return s })
+}
+
+// free measures with an apply stage that costs nothing.
+func (r *writerRun) free(ctx context.Context) (err error) {
+	rt, err := actors.NewRuntime(actors.RuntimeOptions{Seed: r.o.Seed})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		err = errors.Join(err, rt.Close(ctx))
+	}()
+	return r.measure(ctx, "applied for free", r.o.freePlaces(r.ample()), func(at WriterPlace) applyStage { return newFreeStage(rt, r.o.Mutations, at) })
+}
+
+// ample is memory for all mutations at once, in whole MiB.
+func (r *writerRun) ample() int64 {
+	return (int64(len(r.mutations)*r.size())>>20 + 1) << 20
+}
+
+// size is the estimated memory of one mutation.
+func (r *writerRun) size() int { return r.mutations[0].EstimatedMemory() }
+
+func (r *writerRun) measure(ctx context.Context, phase string, places []WriterPlace, stage func(WriterPlace) applyStage) error {
+	turns := max(r.o.WarmUps, 0) + r.o.Runs
+	p := Phase{Name: phase, Total: int64(len(places) * turns * len(r.o.Variants)), Unit: "runs"}
+	for _, at := range places {
+		c := newWriterCell(at, r.o.Variants)
+		s := stage(at)
+		for t := range turns {
+			for i := range c.lanes {
+				// Every other turn goes backwards, so that no variant always comes first.
+				if t%2 == 1 {
+					i = len(c.lanes) - 1 - i
+				}
+				r.progress(p)
+				if err := r.turn(ctx, c, &c.lanes[i], s, t); err != nil {
+					return err
+				}
+				p.Done++
+			}
+		}
+		r.cells = append(r.cells, c)
+		for i := range c.lanes {
+			r.doc.Rows = append(r.doc.Rows, c.lanes[i].row(at, r.o.Mutations))
+		}
+		r.doc.Ratios = append(r.doc.Ratios, c.ratios()...)
+	}
+	return nil
+}
+
+// turn is one run of one variant. The first of each place has every entry read back.
+func (r *writerRun) turn(ctx context.Context, c *writerCell, l *writerLane, s applyStage, number int) error {
+	t, err := c.time(ctx, l.variant, s, &r.adders, r.mutations)
+	if err != nil {
+		return err
+	}
+	r.turns++
+	if t.stats.Acknowledged == int64(r.o.Mutations) && t.stats.Mutations == int64(r.o.Mutations) && t.stats.Failed == 0 {
+		r.settled++
+	}
+	if number >= max(r.o.WarmUps, 0) {
+		l.note(t, &r.adders, c.at.Threads)
+	}
+	return s.finish(ctx, number == 0)
+}
