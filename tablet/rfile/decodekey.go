@@ -59,15 +59,15 @@ func (d *decoder) relativeKey(ref *tablet.EntryRef, own *keyPlace, flags, prefix
 	for i := differs; i < 4; i++ {
 		bit := byte(1) << i
 		if i > differs && (flags|prefixes)&bit != 0 {
-			keep := last[prev.borders[i]:prev.borders[i+1]]
+			n := int(prev.borders[i+1] - prev.borders[i])
 			if flags&bit == 0 {
-				var n int
-				if n, at, err = d.prefixLength(at, len(keep)); err != nil {
+				if n, at, err = d.prefixLength(at, n); err != nil {
 					return 0, at, err
 				}
-				keep = keep[:n]
 			}
-			arena = append(arena, keep...)
+			if n > 0 {
+				arena = appendShort(arena, last[prev.borders[i]:], n)
+			}
 		}
 		if flags&bit == 0 {
 			n := 0

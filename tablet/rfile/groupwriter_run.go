@@ -108,7 +108,9 @@ func (g *groupWriter) putRun(b *tablet.Batch, lo, hi int) error {
 func (g *groupWriter) countRun(b *tablet.Batch, lo, hi int) error {
 	for i := lo; i < hi; {
 		same, _ := sharing(b.Codes[i])
-		if err := g.count(b.Key(i).Family(), same); err != nil {
+		r := &b.Refs[i]
+		family := b.Arena[r.KeyAt+r.Ends.Row : r.KeyAt+r.Ends.Family]
+		if err := g.count(family, same); err != nil {
 			return err
 		}
 		first := i
