@@ -63,7 +63,7 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 	case l.retired || l.down || l.changed || len(l.behind) > 0 || len(l.moved) > 0 || a.held:
 		return
 	}
-	for l.flying < a.rt.window(protocol.ApplyWindow) && len(l.queue) > 0 {
+	for l.flying < a.rt.window(protocol.ApplyWindow) && len(l.queue) > 0 && !l.gathers() {
 		a.batches++
 		m := &protocol.Apply{From: c.Self(), Batch: a.batches, Round: l.round, Durability: l.queue[0].write.Durability}
 		pieces := l.next()
@@ -77,6 +77,25 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 		c.Send(l.tablet, m)
 	}
 }
+
+// gathers says that a lane had better wait for the next answer: its tablet has enough to do, and what a batch writer has sent
+// is not much yet. A batch costs four messages whatever is in it, so that busy tablets get few and large ones.
+// Source: Nagle's algorithm, with two on their way instead of one, so that a log's next sync does not wait for the last.
+func (l *lane) gathers() bool {
+	if l.flying < 2 {
+		return false
+	}
+	n := 0
+	for i := range l.queue {
+		if n += len(l.queue[i].mutations); n >= gatherMutations || l.queue[i].write.set == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// gatherMutations is how many make a batch worth its messages.
+const gatherMutations = 512
 
 // next takes what goes in one batch: pieces of the same durability, as many as a message may carry.
 func (l *lane) next() []piece {
@@ -99,7 +118,11 @@ func joined(pieces []piece) []*tablet.Mutation {
 	if len(pieces) == 1 {
 		return pieces[0].mutations
 	}
-	var all []*tablet.Mutation
+	n := 0
+	for _, p := range pieces {
+		n += len(p.mutations)
+	}
+	all := make([]*tablet.Mutation, 0, n)
 	for _, p := range pieces {
 		all = append(all, p.mutations...)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"millrace/actors"
+	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/locate"
@@ -69,6 +70,7 @@ func BenchmarkWriter(b *testing.B) {
 					b.Run(fmt.Sprintf("tablets=%d/memory=%dM/threads=%d/%v", tablets, memory>>20, threads, v), func(b *testing.B) {
 						b.ReportAllocs()
 						var s writer.Stats
+						cpu := clock.ProcessCPU()
 						for done := 0; done < b.N; done += n {
 							w, err := actors.NewWriter(rt, d, writer.Options{MemoryBytes: memory, Variant: v})
 							if err != nil {
@@ -77,6 +79,7 @@ func BenchmarkWriter(b *testing.B) {
 							addAll(b, w, mutations[:min(n, b.N-done)], threads)
 							s = w.Stats()
 						}
+						b.ReportMetric(float64((clock.ProcessCPU()-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
 						b.ReportMetric(float64(s.Sets), "sets")
 						b.ReportMetric(float64(s.Binning.Nanoseconds())/float64(s.Mutations), "bin-ns/op")
 						b.ReportMetric(float64(s.LongestAdd.Microseconds()), "longest-µs")
@@ -103,19 +106,27 @@ func BenchmarkWriterStore(b *testing.B) {
 					defer s.Close(b.Context())
 					b.ReportAllocs()
 					b.ResetTimer()
+					var cpu time.Duration
+					var st writer.Stats
 					for done := 0; done < b.N; done += n {
 						b.StopTimer()
 						table := fmt.Sprint("t", done)
 						if err := s.CreateTable(b.Context(), table, splitAt(n, 8), map[string]string{"table.durability": "log"}); err != nil {
 							b.Fatal(err)
 						}
+						cpu -= clock.ProcessCPU()
 						b.StartTimer()
 						w, err := s.NewWriter(table, writer.Options{MemoryBytes: memory, Variant: v})
 						if err != nil {
 							b.Fatal(err)
 						}
 						addAll(b, w, mutations[:min(n, b.N-done)], threads)
+						cpu += clock.ProcessCPU()
+						st = w.Stats()
 					}
+					b.ReportMetric(float64(st.MemoryWaits), "memory-waits")
+					b.ReportMetric(float64(st.Sets), "sets")
+					b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "cpu-ns/op")
 				})
 			}
 		}

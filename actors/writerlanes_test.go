@@ -16,6 +16,9 @@ import (
 	"millrace/writer"
 )
 
+// sentAtOnce is how many batches a batch writer's lane sends before it gathers what comes.
+const sentAtOnce = 2
+
 // writerTest is a batch writer, with one worker and virtual time, before a binner whose tablets are probes.
 type writerTest struct {
 	*binnerTest
@@ -222,7 +225,7 @@ func TestWriterTimeout(t *testing.T) {
 			flushes = append(flushes, w.flush(fmt.Sprintf("a%02d", i), "z"))
 		}
 		sent := w.expect(w.low, "a00")
-		for range protocol.ApplyWindow + 1 { // what did not fit into the window goes in one batch
+		for range sentAtOnce + 1 { // what came meanwhile goes in one batch
 			k.Advance(40 * time.Second)
 			w.answer(w.high, actortest.Expect[*protocol.Apply](w.high, time.Second), protocol.Applied{})
 		}
@@ -232,7 +235,7 @@ func TestWriterTimeout(t *testing.T) {
 		}
 		want := ""
 		for i := range flushes {
-			want += fmt.Sprintf("a%02d %v; ", i, i < protocol.ApplyWindow)
+			want += fmt.Sprintf("a%02d %v; ", i, i < sentAtOnce)
 		}
 		r := w.close(context.DeadlineExceeded)
 		names := map[string]bool{}
@@ -267,7 +270,7 @@ func TestWriterBinnerDies(t *testing.T) {
 		}
 		want := ""
 		for i := range protocol.ApplyWindow + 2 {
-			want += fmt.Sprintf("a%02d %v; ", i, i < protocol.ApplyWindow)
+			want += fmt.Sprintf("a%02d %v; ", i, i < sentAtOnce)
 		}
 		if got := failed(w.close(actors.ErrStopped)); got != "b true; "+want {
 			t.Errorf("failed: %s", got)
@@ -301,5 +304,33 @@ func TestWriterMailbox(t *testing.T) {
 		if over := k.Runtime().Overfilled(); len(over) > 0 {
 			t.Errorf("%v", over)
 		}
+	})
+}
+
+// While a tablet has two batches to do, little ones are gathered, and large ones go.
+func TestWriterGathers(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{})
+		var flushes []func() error
+		for i := range 5 {
+			flushes = append(flushes, w.flush(fmt.Sprintf("a%d", i)))
+		}
+		first, second := w.expect(w.low, "a0"), w.expect(w.low, "a1")
+		w.low.ExpectNone(time.Hour)
+		var many []string
+		for i := range 600 {
+			many = append(many, fmt.Sprintf("b%03d", i))
+		}
+		flushes = append(flushes, w.flush(many...))
+		large := w.expect(w.low, "a2 a3 a4 "+strings.Join(many, " "))
+		for _, m := range []*protocol.Apply{first, second, large} {
+			w.answer(w.low, m, protocol.Applied{})
+		}
+		for _, f := range flushes {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		}
+		w.close()
 	})
 }

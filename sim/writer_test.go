@@ -26,7 +26,9 @@ type writerRun struct {
 }
 
 // row is one of a client's, somewhere in the table.
-func (r *writerRun) row(client, n int) string { return fmt.Sprintf("%03d.%d.%d", n*389%1000, client, n) }
+func (r *writerRun) row(client, n int) string {
+	return fmt.Sprintf("%03d.%d.%d", n*389%1000, client, n)
+}
 
 func (r *writerRun) client(w *writer.BatchWriter, number, count, flushEvery int) func(c *Client) {
 	return func(c *Client) {

@@ -53,9 +53,12 @@ func (d Discard) Map() (*locate.Map, error) { return d.Tablets, nil }
 
 // Send implements Destination.
 func (d Discard) Send(s *Set) {
+	n, bytes := 0, int64(0)
 	for i := range s.Bins {
-		s.Done(len(s.Bins[i].Mutations), s.Bins[i].Bytes)
+		n += len(s.Bins[i].Mutations)
+		bytes += s.Bins[i].Bytes
 	}
+	s.Done(n, bytes)
 }
 
 // GiveUp implements Destination.

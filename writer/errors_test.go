@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"millrace/tablet"
-	"millrace/writer/binning"
 )
 
 var errLong = &tablet.ConstraintError{Constraint: "length", Code: 7, What: "too long"}
@@ -164,8 +163,8 @@ func TestTimeout(t *testing.T) {
 		sets := slices.Clone(k.d.sets)
 		k.d.mu.Unlock()
 		first := sets[0]
-		first.Done(1, first.Bins[0].Bytes) // progress, for the variants that have one set
 		settled := len(first.Bins) == 1
+		first.Done(1, first.Bins[0].Bytes) // progress, for the variants that have one set
 		k.sleep(30 * time.Second)
 		k.d.mu.Lock()
 		early := len(k.d.givenUp)
@@ -178,7 +177,7 @@ func TestTimeout(t *testing.T) {
 		k.d.mu.Unlock()
 		if !settled {
 			k.d.mu.Lock()
-			first.Bins = first.Bins[1:]
+			first.Bins = first.Bins[1:] // what is left
 			k.d.mu.Unlock()
 			k.sleep(time.Minute)
 			k.d.mu.Lock()
@@ -239,7 +238,7 @@ func TestSettledTwice(t *testing.T) {
 		flush := k.later(func() error { return k.w.Flush(k.Context()) })
 		k.waits("flush", flush)
 		s := k.d.sets[0]
-		bins := []binning.Binned{s.Bins[0]}
+		bins := slices.Clone(s.Bins) // the set has none once it is settled
 		done(s)
 		k.returns("flush", flush)
 		defer func() {

@@ -94,6 +94,7 @@ func (s *Set) bin(scratch *binning.Scratch) error {
 		return err
 	}
 	s.Map = m
+	s.result.Bins = s.w.bins.get()
 	binning.Bin(s.parts, m, scratch, &s.result)
 	s.Bins = s.result.Bins
 	s.w.recycle(s)

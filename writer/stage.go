@@ -37,7 +37,7 @@ func (w *BatchWriter) begin() (workers int) {
 		return 1
 	}
 	w.shards = make([]shard, w.opts.Binners)
-	w.cut = max(1, min(half/2/int64(len(w.shards)), cutMax))
+	w.cut = max(1, min(half/int64(len(w.shards)), cutMax))
 	for i := range w.shards {
 		w.shards[i].inbox.worker = i
 	}

@@ -10,6 +10,7 @@ import (
 
 	"millrace/internal/clock"
 	"millrace/tablet"
+	"millrace/tablet/locate"
 	"millrace/writer/binning"
 )
 
@@ -29,8 +30,9 @@ type BatchWriter struct {
 	stage    stage
 	senders  []outbox // of a destination that blocks
 	counters counters
-	spares   spares
-	scratch  sync.Pool // *binning.Scratch, of callers that bin
+	items    spares[binning.Item]   // of buffers
+	bins     spares[binning.Binned] // of sets
+	scratch  sync.Pool              // *binning.Scratch, of callers that bin
 
 	failed    atomic.Pointer[RejectedError] // what has failed so far
 	rejecting sync.Mutex
@@ -119,6 +121,9 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 	if len(sh.items) == 0 {
 		w.armLatency()
 	}
+	if sh.items == nil { // as many as there will be, if they are of one size
+		sh.items = make([]binning.Item, 0, min(w.cut/size+1, itemsFirst))
+	}
 	sh.items = append(sh.items, it)
 	sh.bytes += size
 	sh.mutations++
@@ -168,9 +173,9 @@ func (w *BatchWriter) waitForLock(sh *shard) {
 
 // shardOf gives each row one of n buffers: by its first and last bytes and its length, as in rows that count upwards the first
 // are alike and in others the last.
-func shardOf(prefix uint64, row []byte, n int) int {
-	h := prefix*0x9e3779b97f4a7c15 + uint64(len(row))
-	if len(row) > 8 {
+func shardOf(p locate.Prefix, row []byte, n int) int {
+	h := p.First*0x9e3779b97f4a7c15 + p.Second + uint64(len(row))
+	if len(row) > 16 {
 		h = (h^h>>32)*0xd6e8feb86659fd93 + binary.BigEndian.Uint64(row[len(row)-8:])
 	}
 	h = (h ^ h>>32) * 0xd6e8feb86659fd93
@@ -197,25 +202,31 @@ func (w *BatchWriter) move(sh *shard, s *Set) {
 	s.parts = append(s.parts, sh.items)
 	s.left.Add(int64(len(sh.items)))
 	s.leftBytes.Add(sh.bytes)
-	sh.items, sh.bytes = w.spares.get(), 0
+	sh.items, sh.bytes = w.items.get(), 0
 }
 
 // recycle keeps a set's arrays for buffers, once it has been binned.
 func (w *BatchWriter) recycle(s *Set) {
 	for _, p := range s.parts {
 		clear(p)
-		w.spares.give(p[:0], 2*len(w.shards))
+		w.items.give(p[:0], sparesMax)
 	}
 	s.parts = nil
 }
 
-// spares are empty arrays for buffers.
-type spares struct {
+// itemsFirst bounds the first array of a buffer: 256 KiB.
+const itemsFirst = 8192
+
+// sparesMax is how many arrays are kept that nobody needs: as many as there are sets on their way at most times.
+const sparesMax = 64
+
+// spares are empty arrays for those to come.
+type spares[T any] struct {
 	mu  sync.Mutex
-	all [][]binning.Item
+	all [][]T
 }
 
-func (s *spares) get() (items []binning.Item) {
+func (s *spares[T]) get() (items []T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.all); n > 0 {
@@ -225,7 +236,7 @@ func (s *spares) get() (items []binning.Item) {
 	return items
 }
 
-func (s *spares) give(items []binning.Item, most int) {
+func (s *spares[T]) give(items []T, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) < most {
@@ -266,7 +277,13 @@ func (w *BatchWriter) pass(s *Set) {
 }
 
 // settled is told of the last mutation of a set.
-func (w *BatchWriter) settled(s *Set) { w.tracker.settled(s) }
+func (w *BatchWriter) settled(s *Set) {
+	bins := s.Bins
+	s.Bins, s.result.Bins = nil, nil
+	clear(bins)
+	w.bins.give(bins[:0], sparesMax)
+	w.tracker.settled(s)
+}
 
 // errFailed is for whoever waits for memory when a mutation has failed.
 var errFailed = fmt.Errorf("batch writer has failed")

@@ -43,9 +43,6 @@ func (m *Map) Merge(lo, hi int) (*Map, error) {
 
 func (m *Map) replace(lo, hi int, with ...tablet.Extent) *Map {
 	n := &Map{version: m.version + 1, whole: m.whole, extents: slices.Concat(m.extents[:lo], with, m.extents[hi:])}
-	n.ends = make([]uint64, len(n.extents))
-	for i, e := range n.extents {
-		n.ends[i] = endPrefix(e)
-	}
+	n.setEnds()
 	return n
 }

@@ -5,7 +5,7 @@
 // chain, from the first row to the last; NewPartial takes what is known of it, and then a row may have no tablet.
 //
 // Find looks a row up, FindNear starts at the tablet found last, which is where sorted rows mostly lie, and Overlapping
-// gives the tablets that a range meets. For rows in order there is a walk: EndPrefix tells by eight bytes whether a row is
+// gives the tablets that a range meets. For rows in order there is a walk: EndPrefix tells by a row's first bytes whether it is
 // still in a tablet, and FindFrom goes on from there.
 //
 // The package never asks anybody where a tablet is; a miss is the caller's to resolve.

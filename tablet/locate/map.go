@@ -16,6 +16,8 @@ type Map struct {
 	// ends are the first eight bytes of each end row, zero-padded, big-endian: enough for most comparisons, and close
 	// together in memory. The last tablet's, which has no end row, is the highest number.
 	ends []uint64
+	// seconds are the eight bytes of each end row behind those, for whoever walks over rows in order.
+	seconds []uint64
 	// whole says that there are no gaps.
 	whole bool
 }
@@ -37,9 +39,9 @@ func New(version uint64, extents []tablet.Extent) (*Map, error) {
 // NewPartial makes a map of the tablets that are known: there may be gaps, but no overlaps.
 func NewPartial(version uint64, extents []tablet.Extent) (*Map, error) {
 	slices.SortFunc(extents, tablet.CompareExtents)
-	m := &Map{version: version, extents: extents, ends: make([]uint64, len(extents))}
+	m := &Map{version: version, extents: extents}
+	m.setEnds()
 	for i, e := range extents {
-		m.ends[i] = endPrefix(e)
 		if e.PrevEndRow != nil && e.EndRow != nil && bytes.Compare(e.PrevEndRow, e.EndRow) >= 0 {
 			return nil, fmt.Errorf("locate: tablet %v ends before it begins: %w", e, tablet.ErrUsage)
 		}
@@ -154,11 +156,15 @@ func (m *Map) endsBefore(i int, row []byte, p uint64) bool {
 	return end != nil && bytes.Compare(end, row) < 0
 }
 
-func endPrefix(e tablet.Extent) uint64 {
-	if e.EndRow == nil {
-		return ^uint64(0)
+func (m *Map) setEnds() {
+	m.ends, m.seconds = make([]uint64, len(m.extents)), make([]uint64, len(m.extents))
+	for i, e := range m.extents {
+		p := Prefix{First: ^uint64(0), Second: ^uint64(0)}
+		if e.EndRow != nil {
+			p = PrefixOf(e.EndRow)
+		}
+		m.ends[i], m.seconds[i] = p.First, p.Second
 	}
-	return prefix(e.EndRow)
 }
 
 // prefix keeps the order of rows: where two prefixes differ, the rows differ the same way.

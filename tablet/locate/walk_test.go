@@ -41,10 +41,10 @@ func TestWalk(t *testing.T) {
 				near = 0 // out of order: from the front again
 			}
 			want, held := m.Find(r)
-			if got, ok := m.FindFrom(r, Prefix(r), near); got != want || ok != held {
+			if got, ok := m.FindFrom(r, near); got != want || ok != held {
 				t.Fatalf("row %q from %d: %d %v, want %d %v", r, near, got, ok, want, held)
 			}
-			if got, ok := m.FindPrefix(Prefix(r), near); ok && (got != want || !held) {
+			if got, ok := m.FindPrefix(PrefixOf(r), near); ok && (got != want || !held) {
 				t.Fatalf("prefix of %q from %d: %d, want %d %v", r, near, got, want, held)
 			}
 			near = min(want, m.Len())

@@ -27,13 +27,18 @@ type Result struct {
 }
 
 // Bin groups items by tablet and sorts them by row. Those of one row keep the order in which the parts, one after the other,
-// have them. The parts are not changed.
+// have them. The parts themselves may be reordered; they are the caller's to clear.
 func Bin(parts [][]Item, m *locate.Map, s *Scratch, r *Result) {
+	if len(parts) == 1 {
+		s.bin(parts[0], m, r)
+		return
+	}
 	s.items = s.items[:0]
 	for _, p := range parts {
 		s.items = append(s.items, p...)
 	}
-	s.bin(m, r)
+	s.bin(s.items, m, r)
+	clear(s.items) // mutations must not live on here
 }
 
 // Mutations is Bin for mutations that have no items yet.
@@ -42,25 +47,25 @@ func Mutations(mutations []*tablet.Mutation, m *locate.Map, s *Scratch, r *Resul
 	for _, mut := range mutations {
 		s.items = append(s.items, NewItem(mut))
 	}
-	s.bin(m, r)
+	s.bin(s.items, m, r)
+	clear(s.items)
 }
 
-func (s *Scratch) bin(m *locate.Map, r *Result) {
+func (s *Scratch) bin(items []Item, m *locate.Map, r *Result) {
 	r.Bins, r.Failed = r.Bins[:0], r.Failed[:0]
-	if len(s.items) == 0 {
+	if len(items) == 0 {
 		return
 	}
-	s.sort()
-	s.cut(m, r)
-	clear(s.items) // mutations must not live on here
-	clear(s.other[:min(len(s.items), cap(s.other))])
+	s.sort(items)
+	cut(items, m, r)
+	clear(s.other[:min(len(items), cap(s.other))])
 }
 
 // cut makes a bin of each stretch of sorted items that lies in one tablet.
-func (s *Scratch) cut(m *locate.Map, r *Result) {
-	all := make([]*tablet.Mutation, len(s.items))
+func cut(items []Item, m *locate.Map, r *Result) {
+	all := make([]*tablet.Mutation, len(items))
 	at, from := 0, 0 // all[from:at] goes to the tablet near
-	near, end := -1, uint64(0)
+	near, end := -1, locate.Prefix{}
 	var bytes int64
 	flush := func() {
 		if at > from {
@@ -68,12 +73,12 @@ func (s *Scratch) cut(m *locate.Map, r *Result) {
 		}
 		from, bytes = at, 0
 	}
-	for i := range s.items {
-		it := &s.items[i]
-		if it.Prefix >= end { // else it is in the tablet of the one before
+	for i := range items {
+		it := &items[i]
+		if !it.Prefix.Before(end) { // else it is in the tablet of the one before
 			j, ok := m.FindPrefix(it.Prefix, max(near, 0))
 			if !ok {
-				j, ok = m.FindFrom(it.Mutation.Row(), it.Prefix, max(near, 0))
+				j, ok = m.FindFrom(it.Mutation.Row(), max(near, 0))
 			}
 			if !ok {
 				r.Failed = append(r.Failed, it.Mutation)

@@ -11,16 +11,16 @@ import (
 // radixMin is from how many items on counting digits is faster than comparing.
 const radixMin = 192
 
-// sort sorts s.items by row; those of one row stay in the order of arrival.
+// sort sorts items by row; those of one row stay in the order of arrival.
 //
-// Most of it is a radix sort of the eight bytes in the items, from the last to the first, which compares nothing, keeps
-// order, and skips digits that are all alike, as in rows of digits with leading zeros. What is equal in all eight bytes is
-// then sorted by what follows them.
-func (s *Scratch) sort() {
-	for i := range s.items {
-		s.items[i].order = int32(i)
+// Most of it is a radix sort of the rows' first eight bytes, from the last to the first, which compares nothing, keeps order,
+// and skips digits that are all alike, as in rows of digits with leading zeros. What is equal in all eight bytes is then
+// sorted by what follows them.
+func (s *Scratch) sort(items []Item) {
+	for i := range items {
+		items[i].order = int32(i)
 	}
-	s.sortFrom(s.items, 0)
+	s.sortFrom(items, 0)
 }
 
 // sortFrom sorts items whose rows are alike before depth and whose prefixes are of the bytes from there.
@@ -31,34 +31,33 @@ func (s *Scratch) sortFrom(items []Item, depth int) {
 	}
 	s.radix(items)
 	for lo, hi := 0, 0; lo < len(items); lo = hi {
-		for hi = lo + 1; hi < len(items) && items[hi].Prefix == items[lo].Prefix; {
+		for hi = lo + 1; hi < len(items) && items[hi].Prefix.First == items[lo].Prefix.First; {
 			hi++
 		}
-		if hi > lo+1 && !sameRow(items[lo:hi]) {
+		switch n := hi - lo; {
+		case n == 1:
+		case n < radixMin:
+			slices.SortFunc(items[lo:hi], compare)
+		case !sameRow(items[lo:hi]):
 			s.sortEqual(items[lo:hi], depth+8)
 		}
 	}
 }
 
-// sortEqual sorts items of equal prefixes: their rows are alike before depth, but for zeros behind the end of some. It leaves
-// the prefixes as they are.
+// sortEqual sorts many items whose prefixes begin alike: their rows are alike before depth, but for zeros behind the end of
+// some. It leaves the prefixes as they are.
 func (s *Scratch) sortEqual(items []Item, depth int) {
-	if len(items) < radixMin {
-		slices.SortFunc(items, compare)
-		return
-	}
-	prefix := items[0].Prefix
 	ended := s.endedFirst(items, depth)
 	slices.SortFunc(items[:ended], func(a, b Item) int {
 		return cmp.Or(cmp.Compare(len(a.Mutation.Row()), len(b.Mutation.Row())), cmp.Compare(a.order, b.order))
 	})
 	longer := items[ended:]
 	for i := range longer {
-		longer[i].Prefix = locate.Prefix(longer[i].Mutation.Row()[depth:])
+		longer[i].Prefix = locate.PrefixOf(longer[i].Mutation.Row()[depth:])
 	}
 	s.sortFrom(longer, depth)
 	for i := range longer {
-		longer[i].Prefix = prefix
+		longer[i].Prefix = locate.PrefixOf(longer[i].Mutation.Row()[depth-8:])
 	}
 }
 
@@ -78,9 +77,13 @@ func (s *Scratch) endedFirst(items []Item, depth int) (ended int) {
 	return ended
 }
 
+// compare orders items whose rows are alike before where their prefixes begin.
 func compare(a, b Item) int {
-	if c := cmp.Compare(a.Prefix, b.Prefix); c != 0 {
-		return c
+	switch {
+	case a.Prefix.Before(b.Prefix):
+		return -1
+	case b.Prefix.Before(a.Prefix):
+		return 1
 	}
 	if c := bytes.Compare(a.Mutation.Row(), b.Mutation.Row()); c != 0 {
 		return c
@@ -88,11 +91,11 @@ func compare(a, b Item) int {
 	return cmp.Compare(a.order, b.order)
 }
 
-// radix sorts items by prefix and keeps the order of equal ones.
+// radix sorts items by the first half of their prefixes and keeps the order of equal ones.
 func (s *Scratch) radix(items []Item) {
 	s.digits = [8][256]int32{}
 	for i := range items {
-		p := items[i].Prefix
+		p := items[i].Prefix.First
 		for d := range s.digits {
 			s.digits[d][byte(p>>(8*d))]++
 		}
@@ -101,7 +104,7 @@ func (s *Scratch) radix(items []Item) {
 	from, to := items, s.other[:len(items)]
 	for d := range s.digits {
 		places := &s.digits[d]
-		if int(places[byte(from[0].Prefix>>(8*d))]) == len(from) {
+		if int(places[byte(from[0].Prefix.First>>(8*d))]) == len(from) {
 			continue // all alike
 		}
 		at := int32(0)
@@ -110,7 +113,7 @@ func (s *Scratch) radix(items []Item) {
 			at += n
 		}
 		for i := range from {
-			place := &places[byte(from[i].Prefix>>(8*d))]
+			place := &places[byte(from[i].Prefix.First>>(8*d))]
 			to[*place] = from[i]
 			*place++
 		}
