@@ -126,8 +126,8 @@ func (a *logActor) onAppend(c actor.Context, m *protocol.Append) {
 		return
 	}
 	c.Send(m.From, &protocol.Appended{Batch: m.Batch})
-	if a.log.Stats().Buffered > logBuffer && a.group.state == groupIdle {
-		a.mark(c)
+	if a.group.state == groupIdle && a.log.Buffered() > logBuffer {
+		a.commit(c) // nobody waits for it, so there is nothing to gather
 	}
 	a.tick(c)
 }

@@ -101,13 +101,10 @@ func (a *tabletActor) commitBatch(w *pendingApply) {
 	case w.err != nil:
 		a.t.Abort(w.prepared)
 	default:
-		a.t.Commit(w.prepared)
+		a.counts.Mutations += int64(len(w.prepared.Mutations))
+		a.counts.Entries += a.t.Commit(w.prepared)
 		if w.unlogged {
 			a.unlogged = max(a.unlogged, w.prepared.Session)
-		}
-		for _, mut := range w.prepared.Mutations {
-			a.counts.Mutations++
-			a.counts.Entries += int64(mut.Updates())
 		}
 	}
 }

@@ -104,12 +104,22 @@ func (m *Mutation) NumBytes() int { return len(m.row) + len(m.packed) }
 // EstimatedMemory is what the mutation is charged in a batch writer's memory, by Accumulo's rule.
 func (m *Mutation) EstimatedMemory() int { return m.NumBytes() + mutationOverhead }
 
-// Warm reads a little of every mutation, in loops that do nothing else, so that the processor waits for many of them at
-// once, where they lie scattered over memory, and not for one after the other. Whoever is to walk over many calls it before, for
-// at most WarmMutations at once. What it returns means nothing; it has to be kept somewhere, or a compiler could see that
-// nothing is read.
-func Warm(mutations []*Mutation) int {
-	sum := 0
+// WarmAt is called before a look at each mutation by whoever walks over many. Now and then it reads a little of the next
+// ones, in loops that do nothing else: where mutations lie scattered over memory, the processor waits for many of them at
+// once then, and not for one after the other.
+func WarmAt(mutations []*Mutation, i int) {
+	if i%warmMutations == 0 {
+		warm(mutations[i:min(i+warmMutations, len(mutations))])
+	}
+}
+
+// warmMutations is how many mutations of a few hundred bytes fit the processor's nearest cache.
+const warmMutations = 64
+
+// warm must not be inlined: a compiler could see that its result is not used, and leave the reads out.
+//
+//go:noinline
+func warm(mutations []*Mutation) (sum int) {
 	for _, m := range mutations {
 		sum += len(m.packed)
 	}
@@ -123,9 +133,6 @@ func Warm(mutations []*Mutation) int {
 	}
 	return sum
 }
-
-// WarmMutations is how many mutations of a few hundred bytes fit the processor's nearest cache.
-const WarmMutations = 64
 
 // All yields the updates in order.
 func (m *Mutation) All() iter.Seq[Update] {

@@ -13,7 +13,6 @@ type Tablet struct {
 	opts    Options
 	extent  tablet.Extent
 	checker checker
-	warmed  int
 	timer   timer
 
 	active *memory
@@ -144,9 +143,7 @@ type Prepared struct {
 // tablet keeps the slice of mutations until then.
 func (t *Tablet) Prepare(mutations []*tablet.Mutation, now int64) (p *Prepared, rejects []Reject) {
 	for i, m := range mutations {
-		if i%tablet.WarmMutations == 0 {
-			t.warmed = tablet.Warm(mutations[i:min(i+tablet.WarmMutations, len(mutations))])
-		}
+		tablet.WarmAt(mutations, i)
 		rejects = t.checker.check(rejects, i, m)
 	}
 	if len(rejects) > 0 {
@@ -175,11 +172,13 @@ func without(mutations []*tablet.Mutation, rejects []Reject) []*tablet.Mutation 
 	return left
 }
 
-// Commit puts prepared mutations into the memtable they were prepared for, even if it was frozen meanwhile. From the return
-// on readers see all of them.
-func (t *Tablet) Commit(p *Prepared) {
+// Commit puts prepared mutations into the memtable they were prepared for, even if it was frozen meanwhile, and returns how
+// many entries that makes. From the return on readers see all of them.
+func (t *Tablet) Commit(p *Prepared) (entries int64) {
 	p.end()
+	before := p.memory.table.Entries()
 	p.memory.table.ApplyAll(p.Mutations, p.Timestamp, p.Step)
+	return p.memory.table.Entries() - before
 }
 
 // Abort ends prepared mutations that could not be logged. Their timestamps stay used.

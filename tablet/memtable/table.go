@@ -46,7 +46,6 @@ type Table struct {
 	skipped int     // leaves passed by since one got a share
 	woven   []slot  // a leaf that is being divided
 	probe   leaf    // what is searched for
-	warmed  int
 	// The methods found and step, made once.
 	onFound, onStep func(item) bool
 
@@ -96,9 +95,7 @@ func (t *Table) ApplyAll(mutations []*tablet.Mutation, ts, step int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, m := range mutations {
-		if i%tablet.WarmMutations == 0 {
-			t.warmed = tablet.Warm(mutations[i:min(i+tablet.WarmMutations, len(mutations))])
-		}
+		tablet.WarmAt(mutations, i)
 		t.apply(m, ts)
 		ts += step
 	}

@@ -57,7 +57,8 @@ func appendEntry(dst []byte, e *Entry) []byte {
 	dst = binary.AppendVarint(dst, e.Timestamp)
 	dst = binary.AppendVarint(dst, e.Step)
 	dst = binary.AppendUvarint(dst, uint64(len(e.Mutations)))
-	for _, m := range e.Mutations {
+	for i, m := range e.Mutations {
+		tablet.WarmAt(e.Mutations, i)
 		dst = m.AppendTo(dst)
 	}
 	return dst

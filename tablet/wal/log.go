@@ -193,10 +193,16 @@ func (l *Log) Stats() Stats {
 	if l.current != nil {
 		s.SegmentBytes = l.current.w.Size()
 	}
-	if l.written < len(l.pending) {
-		s.Buffered = len(l.bytes) - l.pending[l.written].start
-	}
+	s.Buffered = l.Buffered()
 	return s
+}
+
+// Buffered is Stats' figure of that name.
+func (l *Log) Buffered() int {
+	if l.written == len(l.pending) {
+		return 0
+	}
+	return len(l.bytes) - l.pending[l.written].start
 }
 
 // Refusal is why nothing is taken, a *RefusedError; nil if entries are.
