@@ -29,7 +29,7 @@ func TestHeap(t *testing.T) {
 			t.Errorf("check %+v", c)
 		}
 	}
-	if len(doc.Checks) != 9 {
+	if want := map[bool]int{false: 9, true: 8}[checking]; len(doc.Checks) != want {
 		t.Errorf("%d checks: %+v", len(doc.Checks), doc.Checks)
 	}
 	const keys, sources, divisions = 2, 3, 4
@@ -115,7 +115,9 @@ func TestHeapChecks(t *testing.T) {
 	f("", func(*heapRun) {})
 	f("reference sort", func(r *heapRun) { r.ordered-- })
 	f("gave the same", func(r *heapRun) { r.alike-- })
-	f("allocations", func(r *heapRun) { row(r, "swap", 4).AllocsPerEntry = 0.01 })
+	if !checking {
+		f("allocations", func(r *heapRun) { row(r, "swap", 4).AllocsPerEntry = 0.01 })
+	}
 	f("comparisons an entry of new", func(r *heapRun) { row(r, "new", 1024).ComparesPerEntry = 1.2 })
 	f("comparisons an entry of new", func(r *heapRun) { row(r, "new", 1024).ComparesPerEntry = 0.9 })
 	f("new falls", func(r *heapRun) { row(r, "new", 4).ComparesPerEntry = 9 })
@@ -144,7 +146,7 @@ func TestHeapDigests(t *testing.T) {
 		t.Error("digests differ after sources changed places")
 	}
 	c.batches[0][0].Codes[1] ^= 1 << 40
-	if digest(c) == want {
+	if d, err := c.digest(context.Background(), &c.lanes[0]); err == nil && d == want { // checking builds refuse it
 		t.Error("a wrong code is not seen")
 	}
 }

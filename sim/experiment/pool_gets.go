@@ -157,7 +157,11 @@ func (l *poolLane) sample(each int) {
 // count counts what operations of one goroutine allocate while no other of ours runs. If it is little it is counted again,
 // and the least is kept: the runtime allocates now and then, and what an operation allocates it allocates each time.
 func (l *poolLane) count() {
-	const tries, n = 5, 10_000
+	const tries = 5
+	n := 10_000
+	if checking {
+		n = 100
+	}
 	get := l.gets[0]
 	for try := range tries {
 		var before, after runtime.MemStats
@@ -166,8 +170,8 @@ func (l *poolLane) count() {
 			get()
 		}
 		runtime.ReadMemStats(&after)
-		if allocs := float64(after.Mallocs-before.Mallocs) / n; try == 0 || allocs < l.row.Allocs {
-			l.row.Allocs, l.row.Bytes = allocs, float64(after.TotalAlloc-before.TotalAlloc)/n
+		if allocs := float64(after.Mallocs-before.Mallocs) / float64(n); try == 0 || allocs < l.row.Allocs {
+			l.row.Allocs, l.row.Bytes = allocs, float64(after.TotalAlloc-before.TotalAlloc)/float64(n)
 		}
 		if l.row.Allocs == 0 || l.row.Allocs >= 1 {
 			return

@@ -16,8 +16,15 @@ const (
 	shortSources = 64
 	shortEntries = 32
 	shortTurns   = 5
-	shortRepeat  = 40 // merges of one measurement
 )
+
+// shortRepeat is how many merges one measurement has.
+func shortRepeat() int {
+	if checking {
+		return 2
+	}
+	return 40
+}
 
 // shortMerge reads one short merge to its end, with what is pooled of it.
 type shortMerge struct {
@@ -110,14 +117,14 @@ func (s *shortMerge) measure(ctx context.Context) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := clock.ThreadCPU()
-	for range shortRepeat {
+	for range shortRepeat() {
 		if _, err := s.read(ctx); err != nil {
 			return err
 		}
 	}
 	s.times = append(s.times, clock.ThreadCPU()-start)
 	runtime.ReadMemStats(&after)
-	s.merges += shortRepeat
+	s.merges += shortRepeat()
 	s.mallocs += after.Mallocs - before.Mallocs
 	s.bytes += after.TotalAlloc - before.TotalAlloc
 	return nil
@@ -128,7 +135,7 @@ func (s *shortMerge) row() ShortMergeRow {
 	for _, d := range s.dealt {
 		entries += len(d)
 	}
-	per := func(d time.Duration) float64 { return float64(d) / float64(shortRepeat*entries) }
+	per := func(d time.Duration) float64 { return float64(d) / float64(shortRepeat()*entries) }
 	spread := SpreadOf(s.times)
 	return ShortMergeRow{
 		Merge: s.mode.String(), Pooled: s.pooled, Sources: len(s.dealt), Entries: entries,
