@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"millrace/actors"
 	"millrace/tablet"
+	"millrace/writer"
 )
 
 // A store in an actor system that is the host's, for a caller that never sees an actor.
@@ -42,6 +44,41 @@ func Example() {
 	scanner.Close()
 	check(store.Close(ctx))
 	// Output: ada name:last Lovelace
+}
+
+// Many mutations, added one by one: a batch writer gathers them in bounded memory, and Close says whether all are written. One
+// that a constraint stands against is named, with its tablet; the others are written.
+func ExampleStore_NewWriter() {
+	dir, err := os.MkdirTemp("", "millrace")
+	check(err)
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	store, err := actors.Open(ctx, dir)
+	check(err)
+	check(store.CreateTable(ctx, "rivers", [][]byte{[]byte("m")}, nil))
+
+	w, err := store.NewWriter("rivers", writer.Options{MemoryBytes: 10 << 20})
+	check(err)
+	for _, river := range []struct{ name, km, visibility string }{{"danube", "2850", ""}, {"rhine", "1233", ""}, {"volga", "3530", "secret&"}} {
+		m := tablet.NewMutation([]byte(river.name))
+		m.Put([]byte("geo"), []byte("km"), []byte(river.visibility), []byte(river.km))
+		check(w.Add(ctx, m))
+	}
+	var rejected *writer.RejectedError
+	if err := w.Close(ctx); errors.As(err, &rejected) {
+		for _, v := range rejected.Violations() {
+			fmt.Printf("%d in %v: %s: %s\n", v.Mutations, v.Extent, v.Constraint, v.What)
+		}
+		for _, f := range rejected.Failed {
+			fmt.Printf("not written: %s\n", f.Mutation.Row())
+		}
+	}
+	fmt.Println(w.Stats().Acknowledged, "written")
+	check(store.Close(ctx))
+	// Output:
+	// 1 in rivers;("m",+∞]: visibility: a visibility that does not parse
+	// not written: volga
+	// 2 written
 }
 
 // quietSystem is what a host may have; the library's own prints log lines, and its throttle of dead letters has a goroutine
