@@ -50,7 +50,9 @@ var (
 	codecs = []string{"github.com/pierrec/lz4/v4", "github.com/klauspost/compress"}
 	// histograms of latencies
 	histograms = []string{"github.com/HdrHistogram/hdrhistogram-go"}
-	terminal   = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
+	// others are stores to compare with, in a module of their own
+	others   = []string{"github.com/cockroachdb/pebble/v2", "github.com/syndtr/goleveldb"}
+	terminal = []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6", "github.com/dustin/go-humanize", "golang.org/x/term"}
 )
 
 // Rows is the map. A row may stand before its package is written.
@@ -94,5 +96,6 @@ var Rows = map[string]Row{
 	"sim":              {For: "Runs the real actors: seeded schedule, virtual time, faulty disks.", Rank: simulation, May: Protoactor | Clock | Files},
 	"sim/script":       {For: "Runs scripts of operations with expected results against the embedded store.", Rank: simulation, May: Clock | Files},
 	"sim/experiment":   {For: "Named experiments: settings in, a table of results out.", Rank: experiments, May: Clock | Files, Modules: histograms},
+	"sim/peers":        {For: "Pebble and goleveldb beside ours: a command and a module of its own.", Rank: command, May: Clock, Modules: others},
 	"cmd/millrace":     {For: "The only main; one file a subcommand.", Rank: command, May: Clock | Files, Modules: terminal},
 }

@@ -58,8 +58,11 @@ func TestEveryPackageIsDescribed(t *testing.T) {
 	for _, pkg := range slices.Sorted(maps.Keys(doc)) {
 		name := pkg[strings.LastIndex(pkg, "/")+1:]
 		start := "Package " + name + " "
-		if strings.HasPrefix(pkg, "cmd/") {
-			start = "Millrace" // as godoc wants it of a command: the command's name first
+		switch { // as godoc wants it of a command: the command's name first
+		case strings.HasPrefix(pkg, "cmd/"):
+			start = "Millrace"
+		case pkg == "sim/peers":
+			start = "Peers "
 		}
 		if !strings.HasPrefix(doc[pkg], start) {
 			t.Errorf("%s/doc.go must begin with %q; it has %q", pkg, "// "+start+"…", firstLine(doc[pkg]))

@@ -2,15 +2,11 @@ package experiment
 
 import (
 	"context"
-	"errors"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"millrace/internal/clock"
-	"millrace/tablet"
 	"millrace/writer"
 )
 
@@ -28,8 +24,9 @@ type writerCell struct {
 	lanes []writerLane
 }
 
-// writerLane is one variant at one place, run by run.
+// writerLane is one variant at one place, or one store, run by run.
 type writerLane struct {
+	name               string // of what lanes are compared by
 	variant            writer.Variant
 	totals, adds, cpus []time.Duration
 	stats              []writer.Stats
@@ -40,7 +37,7 @@ type writerLane struct {
 func newWriterCell(at WriterPlace, variants []writer.Variant) *writerCell {
 	c := &writerCell{at: at}
 	for _, v := range variants {
-		c.lanes = append(c.lanes, writerLane{variant: v, latencies: newHistogram()})
+		c.lanes = append(c.lanes, writerLane{name: v.String(), variant: v, latencies: newHistogram()})
 	}
 	return c
 }
@@ -53,47 +50,6 @@ func (c *writerCell) lane(v writer.Variant) *writerLane {
 		}
 	}
 	return nil
-}
-
-// turn is one run of a lane.
-type turn struct {
-	total, add, cpu time.Duration
-	stats           writer.Stats
-}
-
-// time runs a lane once: it adds all mutations and closes the writer. Histograms of its threads are left in a.
-func (c *writerCell) time(ctx context.Context, v writer.Variant, s applyStage, a *adders, mutations []*tablet.Mutation) (t turn, err error) {
-	w, err := s.open(ctx, writer.Options{MemoryBytes: c.at.MemoryBytes, Variant: v})
-	if err != nil {
-		return t, err
-	}
-	runtime.GC() // what others have left is not for this one to clean up
-	var whole timer
-	err = a.add(ctx, w, mutations, c.at.Threads, func() { whole = startTimer(a.clock) })
-	t.add = clock.Since(a.clock, whole.start)
-	if err == nil {
-		err = w.Close(ctx)
-	}
-	t.total, t.cpu = whole.stop()
-	if err != nil {
-		return t, errors.Join(err, abandon(w))
-	}
-	t.stats = w.Stats()
-	return t, nil
-}
-
-// patience is how long something may take to end once it is no longer wanted.
-const patience = 30 * time.Second
-
-// abandon closes a writer after something went wrong, which was told already. It has its own time, as the run's may be over.
-func abandon(w *writer.BatchWriter) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	err := w.Close(ctx)
-	if rejected := (*writer.RejectedError)(nil); errors.As(err, &rejected) {
-		return nil
-	}
-	return err
 }
 
 func (l *writerLane) note(t turn, a *adders, threads int) {
@@ -109,7 +65,7 @@ func (l *writerLane) note(t turn, a *adders, threads int) {
 func (l *writerLane) row(at WriterPlace, mutations int) WriterRow {
 	total := SpreadOf(l.totals)
 	r := WriterRow{
-		Variant: l.variant.String(), WriterPlace: at,
+		Variant: l.name, WriterPlace: at,
 		TotalNS: int64(total.Median()), MinNS: int64(total.Min()), MaxNS: int64(total.Max()),
 		AddNS: int64(SpreadOf(l.adds).Median()), CPUNS: int64(SpreadOf(l.cpus).Median()),
 		MutationsPerS: float64(mutations) / total.Median().Seconds(),

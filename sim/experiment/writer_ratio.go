@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"millrace/writer"
@@ -43,14 +44,17 @@ func throughputRatio(at WriterPlace, over string, a, b []time.Duration) WriterRa
 }
 
 // ratios compares actors with each other variant at a place.
-func (c *writerCell) ratios() (all []WriterRatio) {
-	ours := c.lane(writer.Actors)
-	if ours == nil {
+func (c *writerCell) ratios() []WriterRatio { return c.ratiosOf(writer.Actors.String()) }
+
+// ratiosOf compares one lane with each other; none, if there is no such lane.
+func (c *writerCell) ratiosOf(name string) (all []WriterRatio) {
+	i := slices.IndexFunc(c.lanes, func(l writerLane) bool { return l.name == name })
+	if i < 0 {
 		return nil
 	}
-	for i := range c.lanes {
-		if l := &c.lanes[i]; l != ours {
-			all = append(all, throughputRatio(c.at, l.variant.String(), ours.totals, l.totals))
+	for j := range c.lanes {
+		if l := &c.lanes[j]; j != i {
+			all = append(all, throughputRatio(c.at, l.name, c.lanes[i].totals, l.totals))
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet"
+	"millrace/writer"
 )
 
 // Writer is the experiment of ACCUMULO-1755: mutations from several threads through one batch writer, whose adds are held up
@@ -114,12 +115,16 @@ func (r *writerRun) measure(ctx context.Context, phase string, places []WriterPl
 
 // turn is one run of one variant. The first of each place has every entry read back.
 func (r *writerRun) turn(ctx context.Context, c *writerCell, l *writerLane, s applyStage, number int) error {
-	t, err := c.time(ctx, l.variant, s, &r.adders, r.mutations)
+	w, err := s.open(ctx, writer.Options{MemoryBytes: c.at.MemoryBytes, Variant: l.variant})
+	if err != nil {
+		return err
+	}
+	t, err := r.adders.turn(ctx, w, r.mutations, c.at.Threads)
 	if err != nil {
 		return err
 	}
 	r.turns++
-	if t.stats.Acknowledged == int64(r.o.Mutations) && t.stats.Mutations == int64(r.o.Mutations) && t.stats.Failed == 0 {
+	if t.whole(r.o.Mutations) {
 		r.settled++
 	}
 	if number >= max(r.o.WarmUps, 0) {
