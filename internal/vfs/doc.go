@@ -6,7 +6,7 @@
 //
 // A file is written once, from start to end; there is no append to a file of an earlier run, no write in the middle and
 // no truncation. The fewer calls there are, the fewer states a crash can leave behind. Names cannot leave the directory
-// they are relative to, and symbolic links below it are never followed.
+// they are relative to, and symbolic links below it are never followed. StartSync only hastens a Sync to come.
 //
 // # Crashes
 //

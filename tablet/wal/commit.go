@@ -46,6 +46,9 @@ func (l *Log) push(fresh bool) (synced bool, err error) {
 		if err := s.w.Sync(); err != nil {
 			return false, fmt.Errorf("log: %w", err)
 		}
+		s.started = s.w.Size() &^ 4095
+	} else {
+		s.start()
 	}
 	if fresh {
 		if err := l.syncDir(); err != nil {

@@ -23,9 +23,22 @@ type segment struct {
 	removed  bool // its name was removed, though perhaps not on stable storage
 
 	// Of the current segment only:
-	file  vfs.File
-	w     *record.Writer
-	began time.Time
+	file    vfs.File
+	w       *record.Writer
+	began   time.Time
+	started int64 // bytes that are on their way to stable storage, or there
+}
+
+// startBytes is how much is written before it is started on its way to stable storage, unless a sync comes first.
+const startBytes = 1 << 20
+
+// start has the system begin with what was written, so that the sync to come, when too much is not on stable storage, is
+// short: all who write wait for it. It stops at the end of a page, since the rest of one that is on its way is written again.
+func (s *segment) start() {
+	if end := s.w.Size() &^ 4095; end-s.started >= startBytes {
+		vfs.StartSync(s.file, s.started, end-s.started)
+		s.started = end
+	}
 }
 
 func (s *segment) needs(t TabletSession) {
