@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"millrace/sim/experiment"
+	"millrace/tablet"
 )
 
 // simRuns are experiments that take much longer than they are given here.
@@ -34,6 +37,22 @@ func TestSimInterrupted(t *testing.T) {
 			t.Errorf("%q left behind: %q", args, names)
 		}
 	}
+}
+
+// TestSimFails wants a check that does not hold to be exit code 4, and a bar only if it was asked for.
+func TestSimFails(t *testing.T) {
+	good, bad := experiment.Check{OK: true}, experiment.Check{Name: "a check", Value: "1", Want: "2"}
+	f := func(checks, bars experiment.Check, expect bool, code int) {
+		t.Helper()
+		err := failed([]experiment.Check{good, checks}, []experiment.Check{good, bars}, expect)
+		if got := tablet.OutcomeOf(err).Exit; err == nil && code != 0 || err != nil && got != code {
+			t.Errorf("%v, exit code %d, want %d", err, got, code)
+		}
+	}
+	f(good, good, true, 0)
+	f(good, bad, false, 0)
+	f(good, bad, true, 4)
+	f(bad, good, false, 4)
 }
 
 // TestSimReaderGone closes the pipe behind experiments that print.

@@ -82,7 +82,7 @@ const shortest = time.Millisecond
 
 // time adds one measurement.
 func (c *heapCell) time(ctx context.Context, l *heapLane) error {
-	return c.measure(ctx, l, func() (entries int, err error) {
+	return c.measure(l, func() (entries int, err error) {
 		entries, l.stats, err = c.drain(ctx, l.mode, c.sources)
 		return entries, err
 	})
@@ -91,7 +91,7 @@ func (c *heapCell) time(ctx context.Context, l *heapLane) error {
 // timeFloor adds one measurement of the same calls without a merge: one source after the other.
 func (c *heapCell) timeFloor(ctx context.Context) error {
 	var one [1]iter.Source
-	return c.measure(ctx, &c.floor, func() (entries int, err error) {
+	return c.measure(&c.floor, func() (entries int, err error) {
 		c.floor.stats = iter.Stats{}
 		for _, s := range c.sources {
 			one[0] = s
@@ -107,10 +107,7 @@ func (c *heapCell) timeFloor(ctx context.Context) error {
 }
 
 // measure times a drain on one thread, as often as it takes to be seen by the clock.
-func (c *heapCell) measure(ctx context.Context, l *heapLane, drain func() (int, error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (c *heapCell) measure(l *heapLane, drain func() (int, error)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if l.repeat == 0 { // once unmeasured

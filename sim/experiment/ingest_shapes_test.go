@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/actors"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 	"millrace/tablet/iter"
@@ -65,6 +66,23 @@ func TestIngestShapes(t *testing.T) {
 		t.Errorf("%+v, %+v", none, lz4)
 	}
 	clean(t, mem)
+	onlyIngest(t, mem)
+}
+
+// onlyIngest wants no table beside those of the ingest.
+func onlyIngest(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	store, err := actors.Open(context.Background(), "", actors.WithFS(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := store.Tables(context.Background())
+	if err = errors.Join(err, store.Close(context.Background())); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Sort(tables); !slices.Equal(tables, []string{ciTable, journalTable}) {
+		t.Errorf("tables are %q", tables)
+	}
 }
 
 // TestIngestShapesGoOn ends a run while files of a shape are there, and lets the next one clear them away.
@@ -89,6 +107,7 @@ func TestIngestShapesGoOn(t *testing.T) {
 		t.Errorf("%v, %+v, %d checks", err, doc.Resumed, len(doc.Checks))
 	}
 	clean(t, mem)
+	onlyIngest(t, mem)
 }
 
 // TestIngestShapesTooLarge has less memory than a file's entries of every tablet want.

@@ -65,7 +65,7 @@ func crowded() *Chart {
 	for i := range 14 {
 		l := Line{Name: fmt.Sprintf("line number %d", i), First: i%2 == 1, Style: styles[i%2], Marker: Marker(i / 2)}
 		for x := 1.0; x <= 1024; x *= 4 {
-			l.Points = append(l.Points, Point{X: x, Y: 3 + float64(i)/10, Low: 3, High: 4})
+			l.Points = append(l.Points, Point{X: x, Y: 4.9 + float64(i)/1000, Low: 4, High: 4.95})
 		}
 		c.Lines = append(c.Lines, l)
 	}
@@ -87,6 +87,9 @@ func TestNames(t *testing.T) {
 		}
 		if e.attrs["class"] == "name" {
 			names++
+			if y < top || y > bottom+textHeight {
+				t.Errorf("%q at %v does not stand beside the frame", e.text, y)
+			}
 			if long := letter * float64(len(e.text)); x+long > width && x > width/2 || x-long < 72 && x < width/2 {
 				t.Errorf("%q at %v stands on the numbers, or outside", e.text, x)
 			}
