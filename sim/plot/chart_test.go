@@ -58,14 +58,14 @@ func parse(t *testing.T, svg []byte) (all []*element) {
 	}
 }
 
-// crowded is a chart whose lines end at nearly one point.
-func crowded() *Chart {
+// crowded is a chart whose lines end at nearly one height.
+func crowded(at float64) *Chart {
 	c := &Chart{Title: "a < b & c", Note: `"quoted"`, X: Axis{"x", true}, Y: Axis{Name: "y, ns"}}
 	styles := []Style{{Name: "one", Dash: "6 4", Colour: "#a00"}, {Name: "two", Colour: "#00a", Filled: true}}
 	for i := range 14 {
 		l := Line{Name: fmt.Sprintf("line number %d", i), First: i%2 == 1, Style: styles[i%2], Marker: Marker(i / 2)}
 		for x := 1.0; x <= 1024; x *= 4 {
-			l.Points = append(l.Points, Point{X: x, Y: 4.9 + float64(i)/1000, Low: 4, High: 4.95})
+			l.Points = append(l.Points, Point{X: x, Y: at + float64(i)/1000, Low: 4, High: 4.95})
 		}
 		c.Lines = append(c.Lines, l)
 	}
@@ -74,7 +74,14 @@ func crowded() *Chart {
 
 // TestNames wants every line's name inside the drawing, none over another.
 func TestNames(t *testing.T) {
-	all := parse(t, crowded().SVG())
+	for _, at := range []float64{0, 2.5, 4.9} {
+		namesApart(t, crowded(at))
+	}
+}
+
+func namesApart(t *testing.T, c *Chart) {
+	t.Helper()
+	all := parse(t, c.SVG())
 	var at [2][]float64
 	names := 0
 	for _, e := range all {
@@ -111,7 +118,7 @@ func TestNames(t *testing.T) {
 
 // TestWithoutColour tells kinds of lines apart by their dashes and numbers by their markers, and writes down what is what.
 func TestWithoutColour(t *testing.T) {
-	svg := crowded().SVG()
+	svg := crowded(4.9).SVG()
 	dashes, texts := map[string]int{}, map[string]bool{}
 	for _, e := range parse(t, svg) {
 		if e.attrs["class"] == "line" {
@@ -135,7 +142,7 @@ func TestWithoutColour(t *testing.T) {
 		}
 		seen[path] = m
 	}
-	if !bytes.Equal(svg, crowded().SVG()) {
+	if !bytes.Equal(svg, crowded(4.9).SVG()) {
 		t.Error("the same chart is drawn in two ways")
 	}
 }
