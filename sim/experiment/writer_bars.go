@@ -30,7 +30,10 @@ func (r *writerRun) bars() {
 	}
 	for _, apply := range []string{applyReal, applyFree} {
 		*b = within(*b, "times the time of fewest threads take most threads, actors, apply "+apply, r.scaling(apply), -unbounded, barManyThreads)
-		*b = within(*b, "times the processor time of actors takes locked, apply "+apply, r.lockedCPU(apply), -unbounded, barLockedCPU)
+		for _, memory := range r.o.MemoryBytes {
+			name := fmt.Sprintf("times the processor time of actors takes locked, apply %s, %d bytes", apply, memory)
+			*b = within(*b, name, r.lockedCPU(apply, memory), -unbounded, barLockedCPU)
+		}
 	}
 	r.barAdd()
 	r.barSlower()
@@ -66,11 +69,11 @@ func (r *writerRun) scaling(apply string) span {
 	return s
 }
 
-func (r *writerRun) lockedCPU(apply string) span {
+func (r *writerRun) lockedCPU(apply string, memory int64) span {
 	s := newSpan()
 	for _, c := range r.cells {
 		locked, ours := c.lane(writer.Locked), c.lane(writer.Actors)
-		if locked != nil && ours != nil && c.at.Apply == apply {
+		if locked != nil && ours != nil && c.at.Apply == apply && c.at.MemoryBytes == memory {
 			s.add(float64(SpreadOf(locked.cpus).Median()) / float64(SpreadOf(ours.cpus).Median()))
 		}
 	}
