@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"millrace/tablet"
@@ -200,5 +201,23 @@ func TestCommon(t *testing.T) {
 			t.Fatal(err)
 		}
 		equalEntries(t, readAll(t, src, tablet.Range{}), sortModel(model[:n]))
+	}
+}
+
+// TestEmptyTables: a store may have thousands of tablets to which nobody writes.
+func TestEmptyTables(t *testing.T) {
+	const n = 1000
+	tables := make([]*Table, 0, n)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range n {
+		tables = append(tables, New())
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / n; each > 1500 {
+		t.Errorf("an empty table takes %d bytes", each)
+	}
+	if tables[0].Snapshot().Entries() != 0 || tables[0].Bytes() != 0 {
+		t.Error("it is not empty")
 	}
 }

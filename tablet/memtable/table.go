@@ -56,8 +56,8 @@ type Table struct {
 
 // New returns an empty table.
 func New() *Table {
-	t := &Table{tree: newTree(), lookAt: firstLook}
-	first := &leaf{slots: newSlots(), bound: lowest()}
+	t := &Table{tree: newTree(), epoch: 1, lookAt: firstLook}
+	first := &leaf{bound: lowest()} // of an older epoch, so that it gets slots when there are entries
 	t.tree.ReplaceOrInsert(first.item())
 	t.onFound, t.onStep = t.found, t.step
 	return t
