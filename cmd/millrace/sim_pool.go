@@ -48,10 +48,10 @@ sources,variant,nested,samples,mean_ns,…
 	flags := c.Flags()
 	flags.IntSliceVar(&f.o.Sources, "sources", []int{1, 2, 5, 8, 10, 32, 64, 255}, "numbers of sources")
 	flags.StringSliceVar(&f.o.Variants, "variants", experiment.PoolVariants(), "ways to come by a merge")
-	flags.IntVar(&f.o.Samples, "samples", 1_000_000, "how often to get and close each, in each pass")
+	flags.IntVar(&f.o.Samples, "samples", 1_000_000, "how often to get and close each, in each pass; over many sources less often")
 	flags.IntVar(&f.o.Goroutines, "goroutines", 0, "how many do it at once; default GOMAXPROCS")
 	flags.IntVar(&f.o.Ballast, "ballast", 200_000, "small objects that the collector has to look at")
-	flags.IntVar(&f.o.Seeks, "seeks", 100_000, "short seeks to measure")
+	flags.IntVar(&f.o.Seeks, "seeks", 30_000, "short seeks to measure")
 	flags.BoolVar(&f.expect, "expect", false, "fail, with exit code 4, if a time is not within its bar")
 	completeFlag(c, "variants", cobra.FixedCompletions(experiment.PoolVariants(), cobra.ShellCompDirectiveNoFileComp))
 	return c

@@ -82,7 +82,7 @@ func (e *env) printPoolText(doc *experiment.PoolDocument, f *poolFlags) error {
 }
 
 func getGrid(doc *experiment.PoolDocument) *grid {
-	g := &grid{names: []string{"  sources", "variant", "mean", "±", "CPU", "p0", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "allocs", "B", "GC"}, left: []int{0, 1}}
+	g := &grid{names: []string{"  sources", "variant", "samples", "mean", "±", "CPU", "p0", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "allocs", "B", "GC"}, left: []int{0, 1}}
 	for _, r := range doc.Rows {
 		sources, variant := fmt.Sprintf("  %d", r.Sources), r.Variant
 		if r.Sources == 0 {
@@ -91,7 +91,7 @@ func getGrid(doc *experiment.PoolDocument) *grid {
 		if r.Nested {
 			variant += ", nested"
 		}
-		g.add(sources, variant, fmt.Sprintf("%.1f", r.MeanNS), fmt.Sprintf("%.1f", r.MeanErrorNS), fmt.Sprintf("%.1f", r.CPUNS), r.P0NS, r.P50NS, r.P90NS, r.P95NS, r.P99NS,
+		g.add(sources, variant, humanize.Comma(r.Samples), fmt.Sprintf("%.1f", r.MeanNS), fmt.Sprintf("%.1f", r.MeanErrorNS), fmt.Sprintf("%.1f", r.CPUNS), r.P0NS, r.P50NS, r.P90NS, r.P95NS, r.P99NS,
 			r.P999NS, r.P9999NS, r.MaxNS, fmt.Sprintf("%.2f", r.Allocs), fmt.Sprintf("%.0f", r.Bytes), r.GCCycles)
 	}
 	return g

@@ -82,3 +82,21 @@ func TestSimProgress(t *testing.T) {
 		t.Errorf("progress %q", stderr.String())
 	}
 }
+
+// TestSimComplete completes names of merges, keys, shapes and pools.
+func TestSimComplete(t *testing.T) {
+	s := newShell(t)
+	f := func(want string, args ...string) {
+		t.Helper()
+		r := s.run(append([]string{"__complete", "sim"}, args...)...)
+		if got := strings.Join(strings.Fields(r.out), " "); r.code != 0 || got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+	f("old new swap tree tree-entry :4", "heap", "--variants", "")
+	f("ci long :4", "heap", "--keys", "")
+	f("fresh freelist syncpool mutex direct :4", "pool", "--variants", "")
+	f("equal natural long-run :4", "ingest", "--shape", "")
+	f("none lz4 snappy gz zstd :4", "ingest", "--codec", "")
+	f("text json csv markdown :4", "heap", "--format", "")
+}

@@ -18,13 +18,14 @@ type PoolOptions struct {
 	Sources []int
 	// Variants are names of ways to come by a merge. Default all.
 	Variants []string
-	// Samples is how often each is got and closed, in each of the two passes. Default 1,000,000.
+	// Samples is how often each is got and closed, in each of the two passes, over few sources; over
+	// many it is done less often. Default 1,000,000.
 	Samples int
 	// Goroutines do it at once. Default GOMAXPROCS.
 	Goroutines int
 	// Ballast is how many small objects the collector has to look at. Default 200,000.
 	Ballast int
-	// Seeks is how many short seeks are measured. Default 100,000.
+	// Seeks is how many short seeks are measured. Default 30,000.
 	Seeks int
 	// FileEntries is how many entries the files have, together, that are sought in and compacted. Default 100,000.
 	FileEntries int
@@ -49,7 +50,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 		o.Ballast = 200_000
 	}
 	if o.Seeks == 0 {
-		o.Seeks = 100_000
+		o.Seeks = 30_000
 	}
 	if o.FileEntries == 0 {
 		o.FileEntries = 100_000
