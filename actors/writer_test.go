@@ -107,7 +107,7 @@ func TestWriterEveryMutationOnce(t *testing.T) {
 			}
 			checkShuffled(t, s, 3, each)
 			st := w.Stats()
-			if st.Acknowledged != int64(3*each) || v == writer.Actors && st.BinningWaits > 0 || v == writer.Locked && st.BinningWaits == 0 {
+			if st.Memory != 0 || st.Acknowledged != int64(3*each) || v == writer.Actors && st.BinningWaits > 0 || v == writer.Locked && st.BinningWaits == 0 {
 				t.Errorf("%+v", st)
 			}
 			if over := s.Runtime().Overfilled(); len(over) > 0 {
@@ -317,6 +317,9 @@ func TestWriterRejections(t *testing.T) {
 		}
 		if got != `ci;(-∞,"8"] visibility 1 2; ci;("8",+∞] visibility 1 1; ` || len(r.Failed) != 3 {
 			t.Errorf("violations %s, error %v", got, err)
+		}
+		if st := w.Stats(); st.Memory != 0 || st.Failed != 3 || st.Acknowledged != 3 {
+			t.Errorf("%+v", st)
 		}
 		checkRows(t, s, []string{"1", "3", "99"})
 	})

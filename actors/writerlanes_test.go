@@ -334,3 +334,88 @@ func TestWriterGathers(t *testing.T) {
 		w.close()
 	})
 }
+
+// replace tells the binner of a successor of the low tablet.
+func (w *writerTest) replace(name string) *actortest.Probe {
+	next := w.Probe(name)
+	w.Runtime().Send(w.binner, &protocol.TableIs{Table: "t", Version: 2, Tablets: []protocol.TabletRef{
+		{Extent: tablet.Extent{Table: "t", EndRow: []byte("m")}, PID: next.PID()},
+		{Extent: tablet.Extent{Table: "t", PrevEndRow: []byte("m")}, PID: w.high.PID()},
+	}})
+	w.Settle()
+	return next
+}
+
+// A successor gets nothing while anything is on its way to the one before it.
+func TestWriterWaitsForTheOldTablet(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		w := newWriterTest(k, writer.Options{})
+		first := w.flush("a")
+		old := w.expect(w.low, "a")
+		next := w.replace("next")
+		second := w.flush("a", "b")
+		next.ExpectNone(time.Hour)
+		w.answer(w.low, old, protocol.Applied{Err: actors.ErrStopped})
+		w.answer(next, w.expect(next, "a a b"), protocol.Applied{})
+		if err := errors.Join(first(), second()); err != nil {
+			t.Error(err)
+		}
+		w.close()
+	})
+}
+
+// What was sent again because its outcome was not known stays unknown, whatever the second outcome says of the second try.
+func TestWriterDoubtStays(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		boom := errors.New("boom")
+		w := newWriterTest(k, writer.Options{AtLeastOnce: true})
+		flush := w.flush("a")
+		w.answer(w.low, w.expect(w.low, "a"), protocol.Applied{Err: fmt.Errorf("%w: %w", actors.ErrUnknownOutcome, actors.ErrStopped)})
+		next := w.replace("next")
+		w.answer(next, w.expect(next, "a"), protocol.Applied{Err: boom})
+		flush()
+		if got := failed(w.close(boom)); got != "a true; " {
+			t.Errorf("failed: %s", got)
+		}
+	})
+}
+
+// slowMap is a destination whose map is not there before a gate is opened.
+type slowMap struct {
+	writer.Discard
+	gate chan struct{}
+}
+
+func (s slowMap) Map() (*locate.Map, error) {
+	<-s.gate
+	return s.Discard.Map()
+}
+
+// A Close that cannot wait ends the workers behind the sets that they still have.
+func TestWriterEndsBehindItsSets(t *testing.T) {
+	actortest.Run(t, func(k *actortest.Kit) {
+		d := slowMap{writer.Discard{Tablets: locate.FromSplits(1, "t", nil)}, make(chan struct{})}
+		w, err := actors.NewWriter(k.Runtime(), d, writer.Options{Binners: 1, MemoryBytes: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			if err := w.Add(k.Context(), put(fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(k.Context())
+		cancel()
+		if err := w.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("close: %v", err)
+		}
+		close(d.gate)
+		k.Settle()
+		if st := w.Stats(); st.Acknowledged != 10 || st.Sets < 2 {
+			t.Errorf("%+v", st)
+		}
+		if err := w.Close(k.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

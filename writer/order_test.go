@@ -81,3 +81,38 @@ func TestOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestOrderOfSets has many fill one buffer of two mutations: whoever has filled it must not be overtaken on the way to the
+// worker by whoever fills it next.
+func TestOrderOfSets(t *testing.T) {
+	const adders, each = 8, 20_000
+	d := newHeld()
+	d.auto = done
+	size := int64(put("0", "00000").EstimatedMemory())
+	w, err := New(&goHost{}, d, Options{Binners: 1, MemoryBytes: 4 * size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var adds sync.WaitGroup
+	for a := range adders {
+		adds.Go(func() {
+			for i := range each {
+				if err := w.Add(context.Background(), put(fmt.Sprint(a), rowName(i))); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	adds.Wait()
+	if err := w.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for a := range adders {
+		for i, got := range d.seen[fmt.Sprint(a)] {
+			if got != rowName(i) {
+				t.Fatalf("adder %d: value %d is %s", a, i, got)
+			}
+		}
+	}
+}

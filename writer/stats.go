@@ -22,8 +22,8 @@ type Stats struct {
 	// LongestAdd is the longest single Add among those that had to wait for something: for memory, for another's add, or
 	// for binning. Those that had not take less than a microsecond, and no time is taken of them.
 	LongestAdd time.Duration
-	// LargestMemory is the most estimated memory there was at a time.
-	LargestMemory int64
+	// Memory is the estimated memory of what is not settled, and LargestMemory the most there was at a time.
+	Memory, LargestMemory int64
 }
 
 // counters is what Stats is made of.
@@ -48,7 +48,8 @@ func (w *BatchWriter) Stats() Stats {
 	s := Stats{
 		Sets: c.sets.Load(), Acknowledged: c.acknowledged.Load(), Failed: c.failed.Load(), CallerBinned: c.callerBinned.Load(),
 		BinningWaits: c.binningWaits.Load(), MemoryWaits: c.memoryWaits.Load(), MemoryWait: time.Duration(c.memoryWait.Load()),
-		Binning: time.Duration(c.binning.Load()), LongestAdd: time.Duration(c.longestAdd.Load()), LargestMemory: w.memory.largest.Load(),
+		Binning: time.Duration(c.binning.Load()), LongestAdd: time.Duration(c.longestAdd.Load()),
+		Memory: w.memory.used.Load(), LargestMemory: w.memory.largest.Load(),
 	}
 	for i := range w.shards {
 		sh := &w.shards[i]

@@ -167,3 +167,28 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestZeros has hundreds of rows that are alike but for zeros at their ends, which the prefixes do not tell apart.
+func TestZeros(t *testing.T) {
+	m := locate.FromSplits(1, "t", [][]byte{[]byte("a\x00\x00\x00"), []byte("a\x00\x00\x00\x00\x00\x00\x00\x00\x00b")})
+	var mutations []*tablet.Mutation
+	for i := range 4 * radixMin {
+		row := append([]byte("a"), make([]byte, (i*7)%30)...)
+		if i%5 == 0 {
+			row = append(row, 'b')
+		}
+		mutations = append(mutations, tablet.NewMutation(row))
+	}
+	want := slices.Clone(mutations)
+	slices.SortStableFunc(want, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })
+	var s Scratch
+	var r Result
+	Mutations(mutations, m, &s, &r)
+	var got []*tablet.Mutation
+	for _, b := range r.Bins {
+		got = append(got, b.Mutations...)
+	}
+	if len(r.Bins) != 3 || !slices.Equal(got, want) {
+		t.Errorf("%d bins, or the order is wrong", len(r.Bins))
+	}
+}
