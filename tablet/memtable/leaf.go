@@ -27,7 +27,8 @@ type bound struct {
 	counter uint64
 }
 
-// leafSlots is how many entries a leaf has at most: 1 KiB of slots.
+// leafSlots is how many entries a leaf has at most: 1 KiB of slots. With half as many a batch costs a tenth more and an entry
+// alone a quarter; with twice as many a batch costs up to a tenth less, and a write after a snapshot copies half as much again.
 const leafSlots = 64
 
 // treeDegree: nodes hold up to 63 leaves.
