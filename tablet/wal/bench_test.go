@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/clock"
 	"millrace/internal/vfs"
 	"millrace/tablet"
 )
@@ -43,6 +44,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.SetBytes(int64(bytes))
 			b.ReportAllocs()
 			n := 0
+			busy := clock.ProcessCPU()
 			for b.Loop() {
 				must(b, log.Append(e, level))
 				if n++; n%4 == 0 {
@@ -55,6 +57,7 @@ func BenchmarkAppend(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n)/256, "ns/mutation")
+			b.ReportMetric(float64((clock.ProcessCPU()-busy).Nanoseconds())/float64(n)/256, "cpu-ns/mutation")
 			must(b, log.Close(time.Time{}))
 		})
 	}
