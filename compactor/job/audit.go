@@ -69,6 +69,9 @@ type auditedSource struct {
 	ended bool
 }
 
+// Unwrap is the source below.
+func (s *auditedSource) Unwrap() iter.Source { return s.Source }
+
 func (s *auditedSource) String() string {
 	if named, ok := s.Source.(fmt.Stringer); ok {
 		return named.String()

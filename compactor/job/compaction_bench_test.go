@@ -74,6 +74,8 @@ type benchCompaction struct {
 	meta    tablet.FileMeta
 	heap    uint64        // most bytes in use
 	wall    time.Duration // of the last run
+	recode  bool
+	passed  int64
 }
 
 // measure reports what a compaction takes, and returns the processor's time for an entry, the least of all turns.
@@ -107,7 +109,7 @@ func (c *benchCompaction) run(b *testing.B) (spent time.Duration, allocs uint64)
 	if err := c.fs.Remove("out"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.Fatal(err)
 	}
-	j, err := New(Spec{Inputs: c.inputs, Mode: c.mode, Full: true, MaxVersions: 1,
+	j, err := New(Spec{Inputs: c.inputs, Mode: c.mode, Full: true, MaxVersions: 1, Recode: c.recode,
 		Writer: rfile.WriterOptions{Codec: c.codec, FileID: [16]byte{1}},
 		Create: func() (vfs.File, error) { return c.fs.Create("out") },
 		Remove: func() error { return c.fs.Remove("out") },
@@ -128,7 +130,7 @@ func (c *benchCompaction) run(b *testing.B) (spent time.Duration, allocs uint64)
 	spent, c.wall = clock.ProcessCPU()-start, time.Since(began)
 	runtime.ReadMemStats(&after)
 	c.meta, _ = j.Result()
-	c.entries = c.meta.Entries
+	c.entries, c.passed = c.meta.Entries, j.Passed()
 	return spent, after.Mallocs - before.Mallocs
 }
 

@@ -19,6 +19,8 @@ type copier struct {
 	limits tablet.Range
 	audit  *audit // nil but in checking builds
 
+	cursors []*rfile.Cursor // of the sources that are files, by rank; nil if no block is to be taken over as it is stored
+
 	runs    []iter.Run // drawn and not yet written; a part of in
 	written int64
 	in      [64]iter.Run
@@ -81,6 +83,9 @@ func (c *copier) writeRun(w *rfile.Writer, limit int) (int, error) {
 	b := c.merge.Batch(run.Src)
 	n := min(run.Len(), limit)
 	hi := run.Lo + uint32(n)
+	if run.Lo == 0 && c.cursors != nil {
+		c.pass(w, run.Src, b)
+	}
 	if err := w.AppendRun(b, run.Code, int(run.Lo), int(hi)); err != nil {
 		return 0, err
 	}
@@ -92,6 +97,23 @@ func (c *copier) writeRun(w *rfile.Writer, limit int) (int, error) {
 	}
 	run.Code, run.Lo = b.Codes[hi], hi
 	return n, nil
+}
+
+// cursorsOf are the cursors among sources, or below them.
+func cursorsOf(sources []iter.Source) []*rfile.Cursor {
+	cursors := make([]*rfile.Cursor, len(sources))
+	for i, s := range sources {
+		cursors[i], _ = iter.Unwrap(s).(*rfile.Cursor)
+	}
+	return cursors
+}
+
+// pass tells the writer of a block that begins with a batch, if nothing of another source comes between its entries.
+func (c *copier) pass(w *rfile.Writer, src uint16, b *tablet.Batch) {
+	from := c.cursors[src]
+	if from != nil && b.Facts.FirstOf && b.Facts.Contiguous && c.merge.Alone(src) {
+		w.Pass(from)
+	}
 }
 
 // copyEntries is copy above user iterators. Their output has no codes, so the writer compares keys.
@@ -165,6 +187,6 @@ func (c *copier) closeBooks() {
 }
 
 func (c *copier) close() error {
-	c.runs = nil
+	c.runs, c.cursors = nil, nil
 	return c.merge.Close()
 }

@@ -129,13 +129,17 @@ func (j *Job) open(f tablet.Families) (*copier, error) {
 	for _, in := range j.spec.Inputs {
 		sources = append(sources, sourcesOf(in, f, size)...)
 	}
+	var cursors []*rfile.Cursor
+	if !j.spec.Recode {
+		cursors = cursorsOf(sources)
+	}
 	books := newAudit(&j.spec)
 	books.watch(sources)
 	m := j.pool.Get(j.spec.Mode, sources)
 	if j.spec.KeepAll {
-		return &copier{merge: m, audit: books}, nil
+		return &copier{merge: m, audit: books, cursors: cursors}, nil
 	}
-	c := &copier{merge: m, audit: books, limits: j.spec.Range, stack: iter.NewStack(m, iter.StackOptions{
+	c := &copier{merge: m, audit: books, cursors: cursors, limits: j.spec.Range, stack: iter.NewStack(m, iter.StackOptions{
 		PropagateDeletes: !j.spec.Full, MaxVersions: j.spec.MaxVersions,
 	})}
 	if len(j.spec.Iterators) > 0 {
@@ -200,6 +204,14 @@ func (j *Job) finish() error {
 // without entries is a complete file all the same; its owner may drop it. Number, name and ages are the owner's to fill
 // in.
 func (j *Job) Result() (tablet.FileMeta, iter.Books) { return j.meta, j.books }
+
+// Passed is the number of blocks that the output took over as they were stored.
+func (j *Job) Passed() int64 {
+	if j.writer == nil {
+		return 0
+	}
+	return j.writer.Passed()
+}
 
 // Stats are the counts of the merges, once the job is done.
 func (j *Job) Stats() iter.Stats { return j.stats }

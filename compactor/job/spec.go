@@ -39,6 +39,9 @@ type Spec struct {
 
 	Mode   iter.Mode
 	Writer rfile.WriterOptions
+	// Recode compresses every block anew. Else one that is to be written as it was read, byte for byte, is taken over as it
+	// is stored; see rfile.Writer.Pass. Entries and books are the same, blocks may end elsewhere.
+	Recode bool
 
 	// Create opens the output, once. Remove takes it away again; it is called by Discard alone, and only if Create
 	// succeeded.

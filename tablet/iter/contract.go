@@ -40,6 +40,9 @@ type watchedSource struct {
 	sought, ended, closed bool
 }
 
+// Unwrap is the source below.
+func (s *watchedSource) Unwrap() Source { return s.Source }
+
 // String is the source's name, for errors.
 func (s *watchedSource) String() string {
 	if named, ok := s.Source.(fmt.Stringer); ok {

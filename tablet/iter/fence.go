@@ -59,6 +59,9 @@ func (s *fence) Close() error {
 	return s.below.Close()
 }
 
+// Unwrap is the source below.
+func (s *fence) Unwrap() Source { return s.below }
+
 func (s *fence) String() string {
 	if named, ok := s.below.(fmt.Stringer); ok {
 		return named.String()

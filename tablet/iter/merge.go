@@ -46,6 +46,7 @@ type cursor struct {
 	batch  *tablet.Batch // nil at the end
 	at     uint32        // the current entry in batch
 	key    tablet.Key    // of the current entry, for the heaps; a view
+	alone  bool          // see Alone
 }
 
 // lastEntry is the entry that left the merge last: entry at of the source's batch, or a copy once that batch is gone.
@@ -175,6 +176,7 @@ func (m *Merge) refill(ctx context.Context) error {
 	if err := m.load(ctx, src); err != nil {
 		return err
 	}
+	m.cursors[src].alone = m.standsAlone(src)
 	m.spent = -1
 	m.order.refilled(m, src)
 	return nil
@@ -184,7 +186,7 @@ func (m *Merge) refill(ctx context.Context) error {
 // m.last.key.
 func (m *Merge) load(ctx context.Context, src uint16) error {
 	c := &m.cursors[src]
-	c.batch, c.at = nil, 0
+	c.batch, c.at, c.alone = nil, 0, false
 	b, err := c.source.Next(ctx)
 	if err != nil {
 		return err

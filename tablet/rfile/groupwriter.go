@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"millrace/tablet"
+	"millrace/tablet/rfile/bcfile"
 )
 
 // groupWriter writes one group's data blocks, by Accumulo's rules for cutting them.
@@ -26,6 +27,7 @@ type groupWriter struct {
 
 	prev heldKey // of the entry appended last; owns its bytes
 	any  bool
+	pass passing
 
 	counts  map[string]*int64
 	family  []byte // the family counted last, and its counter
@@ -75,7 +77,12 @@ func (g *groupWriter) put(k *heldKey, value []byte, same, shared int, encoded []
 	if err := g.count(k.family(), same); err != nil {
 		return err
 	}
-	if len(g.block) > g.w.o.BlockBytes {
+	if g.pass.cut {
+		if err := g.cutBefore(k.key()); err != nil {
+			return err
+		}
+	}
+	if len(g.block) > g.limit() {
 		if err := g.considerCut(k.key(), value); err != nil {
 			return err
 		}
@@ -141,7 +148,7 @@ func (g *groupWriter) cut(k *tablet.Key, last bool) error {
 	if err := g.writeBlock(k, last); err != nil {
 		return err
 	}
-	g.entries, g.threshold = 0, 0
+	g.entries, g.threshold, g.pass.from = 0, 0, nil
 	if g.sample != nil && !last {
 		return g.sample.relieve()
 	}
@@ -150,11 +157,16 @@ func (g *groupWriter) cut(k *tablet.Key, last bool) error {
 
 // writeBlock empties the open block into the file, or into the queue that leads there.
 func (g *groupWriter) writeBlock(k *tablet.Key, last bool) (err error) {
-	if q := g.w.behind; q != nil {
+	if q := g.w.behind; q != nil && !g.pass.sealed {
 		g.block, err = q.put(g, k, last)
 		return err
 	}
-	r, err := g.w.bc.WriteBlock(g.block)
+	var r bcfile.Region
+	if g.pass.sealed {
+		r, err = g.writeSealed()
+	} else {
+		r, err = g.w.bc.WriteBlock(g.block)
+	}
 	if err != nil {
 		return err
 	}
@@ -231,7 +243,7 @@ func (g *groupWriter) finish(description []byte) ([]byte, error) {
 	g.listFamilies()
 	description, err = appendGroup(description, g.g, root)
 	// Only the description outlives the group; a file may have many.
-	g.index, g.block, g.counts = indexWriter{}, nil, nil
+	g.index, g.block, g.counts, g.pass = indexWriter{}, nil, nil, passing{blocks: g.pass.blocks}
 	return description, err
 }
 

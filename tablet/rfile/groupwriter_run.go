@@ -10,6 +10,13 @@ import (
 // entry the batch's own bytes are right as they are; only what begins a run or a block is encoded, and what may end one
 // is looked at entry by entry.
 func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error {
+	if err := g.putBatch(b, code, lo, hi); err != nil || g.pass.from == nil {
+		return err
+	}
+	return g.seal()
+}
+
+func (g *groupWriter) putBatch(b *tablet.Batch, code uint64, lo, hi int) error {
 	copies := b.Facts.Encoded && b.Facts.Contiguous
 	bulk := copies && !g.watched()
 	var k heldKey
@@ -57,7 +64,7 @@ func sharing(code uint64) (same, shared int) {
 // fits says how many of some entries, which lie back to back, go into the open block before it has to be considered
 // whether to cut it: all that begin while it has not passed its size.
 func (g *groupWriter) fits(refs []tablet.EntryRef) int {
-	room := g.w.o.BlockBytes - len(g.block)
+	room := g.limit() - len(g.block)
 	if room < 0 {
 		return 0
 	}
