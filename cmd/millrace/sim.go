@@ -20,7 +20,7 @@ Experiments that Accumulo's developers once had to script by hand, each one comm
 syncs, real actors. Variants run side by side in one run, on the same data.
 
 A run checks exact things only, such as counts and hashes, and exits with 4 when one does not hold. Times are reported
-with their spread and never fail a run.`[1:],
+with their spread and never fail a run, unless --expect holds them against bars.`[1:],
 		newSimIngest(e), newSimHeap(e), newSimPool(e), newSimWriter(e))
 }
 

@@ -44,8 +44,12 @@ func (e *env) printIngestText(doc *experiment.IngestDocument, f *ingestFlags, w 
 		return err
 	}
 	for _, s := range doc.FileSets {
-		fmt.Fprintf(e.out, "  %s files, %s: %d of %s to %s, %s in all\n", s.Shape, s.Codec, s.Files,
-			humanize.IBytes(uint64(s.LeastFile)), humanize.IBytes(uint64(s.MostFile)), humanize.IBytes(uint64(s.Bytes)))
+		chance := ""
+		if s.Shape != experiment.ShapeLongRun {
+			chance = fmt.Sprintf("; by their sizes the next entry comes from the same file in %.0f%%", 100*s.SameFile)
+		}
+		fmt.Fprintf(e.out, "  %s files, %s: %d of %s to %s, %s in all%s\n", s.Shape, s.Codec, s.Files,
+			humanize.IBytes(uint64(s.LeastFile)), humanize.IBytes(uint64(s.MostFile)), humanize.IBytes(uint64(s.Bytes)), chance)
 	}
 	for _, r := range doc.Ratios {
 		ticket := ""

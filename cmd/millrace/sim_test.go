@@ -75,7 +75,7 @@ func TestSimProgress(t *testing.T) {
 	s := newShell(t)
 	s.bar = true
 	var out, stderr bytes.Buffer
-	if code := s.runTo(&out, &stderr, "sim", "heap", "--quick", "--entries", "20000", "--runs", "2", "--keys", "ci"); code != 0 {
+	if code := s.runTo(&out, &stderr, "sim", "heap", "--quick", "--entries", "10000", "--runs", "1", "--keys", "ci"); code != 0 {
 		t.Fatal(stderr.String())
 	}
 	if !strings.Contains(stderr.String(), "divisions of keys") || !strings.Contains(stderr.String(), " left") || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {

@@ -47,6 +47,9 @@ type FileSetRow struct {
 	Bytes     int64  `json:"bytes"`
 	LeastFile int64  `json:"least_file_bytes"`
 	MostFile  int64  `json:"most_file_bytes"`
+	// SameFile is how likely the next entry is to come from the same file, if those of all files are in random order: the sum
+	// of the squares of the files' shares, of all tablets together.
+	SameFile float64 `json:"same_file_chance"`
 }
 
 // compareSets compares the merges on each set of files, which are made for it, unless ingest has left them so.
@@ -106,6 +109,12 @@ func (r *ingestRun) compareSet(ctx context.Context, set *fileSet) error {
 func (s *fileSet) row() FileSetRow {
 	row := FileSetRow{Shape: s.shape, Codec: s.codec}
 	for _, files := range s.files {
+		entries, squares := 0.0, 0.0
+		for _, f := range files {
+			entries += float64(f.Entries)
+			squares += float64(f.Entries) * float64(f.Entries)
+		}
+		row.SameFile += squares / max(entries, 1)
 		for _, f := range files {
 			if row.Files++; row.Files == 1 {
 				row.LeastFile = f.Bytes
@@ -115,6 +124,7 @@ func (s *fileSet) row() FileSetRow {
 			row.LeastFile, row.MostFile = min(row.LeastFile, f.Bytes), max(row.MostFile, f.Bytes)
 		}
 	}
+	row.SameFile /= float64(max(row.Entries, 1))
 	return row
 }
 

@@ -43,6 +43,9 @@ func TestIngestShapes(t *testing.T) {
 		if want := map[bool]int{true: natural, false: 3 * shapeFiles}[s.Shape == ShapeNatural]; s.Files != want || s.Bytes == 0 {
 			t.Errorf("%+v, want %d files", s, want)
 		}
+		if s.Shape == ShapeEqual && math.Abs(s.SameFile-0.1) > 0.001 || s.Shape == ShapeNatural && (s.SameFile < 0.2 || s.SameFile > 1) {
+			t.Errorf("%s: the same file with a chance of %v", s.Shape, s.SameFile)
+		}
 		if spread := float64(s.MostFile) / float64(s.LeastFile); (s.Shape != ShapeNatural) != (spread < 1.2) {
 			t.Errorf("%s: files of %d to %d bytes", s.Shape, s.LeastFile, s.MostFile)
 		}

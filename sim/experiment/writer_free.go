@@ -73,7 +73,7 @@ func (c *coldMap) Send(s *writer.Set) {
 // writerTable is the name of tables that are written to; a store's have a number behind it.
 const writerTable = "sim_writer"
 
-// writerSplits cuts the rows of writerMutations evenly.
+// writerSplits cuts the rows of makeMutations evenly.
 func writerSplits(mutations, tablets int) (splits [][]byte) {
 	for i := 1; i < tablets; i++ {
 		splits = append(splits, fmt.Appendf(nil, "%010d", mutations*i/tablets))

@@ -77,8 +77,11 @@ func Peers(ctx context.Context, o PeersOptions, peers []Peer, progress func(Phas
 	if progress == nil {
 		progress = func(Phase) {}
 	}
-	r := &peersRun{o: o, peers: peers, progress: progress, adders: adders{clock: clock.Real{}}, mutations: writerMutations(o.Mutations, o.Seed)}
-	r.want = writtenDigest(r.mutations)
+	mutations, err := makeMutations(ctx, o.Mutations, o.Seed, progress)
+	if err != nil {
+		return nil, err
+	}
+	r := &peersRun{o: o, peers: peers, progress: progress, adders: adders{clock: clock.Real{}}, mutations: mutations, want: writtenDigest(mutations)}
 	r.doc = &PeersDocument{Document: Document[WriterRow]{
 		Schema: "millrace.sim.peers/1", Command: "peers", Settings: peersSettings(o, peers), Machine: ThisMachine(),
 	}, Clock: clockCost(r.adders.clock)}

@@ -26,9 +26,11 @@ func Writer(ctx context.Context, fs vfs.FS, o WriterOptions, progress func(Phase
 	r.doc = &WriterDocument{Document: Document[WriterRow]{
 		Schema: "millrace.sim.writer/1", Command: "writer", Settings: writerSettings(o), Machine: ThisMachine(),
 	}, Ticket: WriterTicket{Caveat: ticketCaveat, Rows: ticketRows}}
-	r.progress(Phase{Name: "mutations", Total: int64(o.Mutations), Unit: "mutations"})
-	r.mutations = writerMutations(o.Mutations, o.Seed)
 	r.doc.Clock = clockCost(r.adders.clock)
+	var err error
+	if r.mutations, err = makeMutations(ctx, o.Mutations, o.Seed, progress); err != nil {
+		return nil, err
+	}
 	if err := r.real(ctx, fs); err != nil {
 		return nil, err
 	}

@@ -4,27 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"millrace/actors"
 	"millrace/internal/vfs"
-	"millrace/tablet"
 	"millrace/writer"
 )
-
-// writerMutations are all rows from 0 on in a random order, each with one update. With the row it takes 32 bytes packed, and
-// by Accumulo's estimate 270 in a writer's memory, as the ticket's numbers of sets say.
-func writerMutations(n int, seed uint64) []*tablet.Mutation {
-	rng := rand.New(rand.NewPCG(seed, 1755))
-	all := make([]*tablet.Mutation, n)
-	for i, row := range rng.Perm(n) {
-		m := tablet.NewMutation(fmt.Appendf(nil, "%010d", row))
-		m.Put([]byte("cf"), []byte("qual"), nil, fmt.Appendf(nil, "%010d", n-1-row))
-		all[i] = m
-	}
-	return all
-}
 
 // storeStage is a store: its binner, its log, its tablets' memtables.
 type storeStage struct {

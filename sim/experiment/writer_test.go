@@ -82,7 +82,7 @@ func TestWriterDocument(t *testing.T) {
 func TestWriterFindsLoss(t *testing.T) {
 	ctx := context.Background()
 	o := smallWriter.withDefaults()
-	all := writerMutations(o.Mutations, 1)
+	all := testMutations(t, o.Mutations, 1)
 	odd := tablet.NewMutation(all[3].Row())
 	odd.Put([]byte("cf"), []byte("qual"), nil, []byte("0000000000"))
 	var tally storeTally
@@ -115,6 +115,8 @@ func TestWriterFindsLoss(t *testing.T) {
 	}
 	f(all, 1, 1)
 	f(all[1:], 0, 0)
+	last := slices.IndexFunc(all, func(m *tablet.Mutation) bool { return string(m.Row()) == "0000006299" })
+	f(slices.Delete(slices.Clone(all), last, last+1), 0, 0)
 	f(append(slices.Clone(all), all[0]), 0, 1) // a scan gives the newest version alone
 	f(append([]*tablet.Mutation{odd}, slices.Delete(slices.Clone(all), 3, 4)...), 1, 0)
 	names, err := s.store.Tables(ctx)
@@ -215,9 +217,18 @@ func TestWriterPlaces(t *testing.T) {
 	f(WriterPlace{8, ample, 10_000, applyFree, mapWarm})
 }
 
+func testMutations(t *testing.T, n int, seed uint64) []*tablet.Mutation {
+	t.Helper()
+	all, err := makeMutations(context.Background(), n, seed, func(Phase) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestWriterMutations holds what the ticket's numbers of sets follow from.
 func TestWriterMutations(t *testing.T) {
-	all := writerMutations(1000, 3)
+	all := testMutations(t, 1000, 3)
 	rows := map[string]bool{}
 	ascending := true
 	for i, m := range all {
@@ -245,7 +256,7 @@ func TestAdders(t *testing.T) {
 	}
 	defer rt.Close(context.Background())
 	a := adders{clock: clock.Real{}}
-	mutations := writerMutations(5000, 1)
+	mutations := testMutations(t, 5000, 1)
 	s := newFreeStage(rt, len(mutations), WriterPlace{Tablets: 4, Map: mapWarm})
 	w, err := s.open(context.Background(), writer.Options{})
 	if err != nil {
@@ -273,6 +284,19 @@ func TestAdders(t *testing.T) {
 	}
 }
 
+func TestTurnWhole(t *testing.T) {
+	f := func(s writer.Stats, want bool) {
+		t.Helper()
+		if got := (&turn{stats: s}).whole(5); got != want {
+			t.Errorf("%+v: %v", s, got)
+		}
+	}
+	f(writer.Stats{Mutations: 5, Acknowledged: 5}, true)
+	f(writer.Stats{Mutations: 5, Acknowledged: 4}, false)
+	f(writer.Stats{Mutations: 6, Acknowledged: 5}, false)
+	f(writer.Stats{Mutations: 5, Acknowledged: 5, Failed: 1}, false)
+}
+
 // TestColdMap forgets where tablets are, each so many mutations.
 func TestColdMap(t *testing.T) {
 	rt, err := actors.NewRuntime(actors.RuntimeOptions{})
@@ -280,7 +304,7 @@ func TestColdMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close(context.Background())
-	mutations := writerMutations(3*forgetEach+10, 1)
+	mutations := testMutations(t, 3*forgetEach+10, 1)
 	s := newFreeStage(rt, len(mutations), WriterPlace{Tablets: 30, Map: mapCold})
 	c := &countedMap{coldMap: s.dest.(*coldMap)}
 	w, err := actors.NewWriter(rt, c, writer.Options{MemoryBytes: 1000 * 270, Variant: writer.Locked})
