@@ -33,12 +33,12 @@ func (m *Map) EndPrefix(i int) Prefix { return Prefix{First: m.ends[i], Second: 
 // not say it all: it is alike that of the tablet's end row, or there are gaps.
 func (m *Map) FindPrefix(p Prefix, from int) (i int, ok bool) {
 	lo, step := from, 1
-	for lo < len(m.ends) && m.EndPrefix(lo).Before(p) {
+	for lo < len(m.ends) && m.endPrefixBefore(lo, p) {
 		next := lo + step
-		if next >= len(m.ends) || !m.EndPrefix(next).Before(p) {
+		if next >= len(m.ends) || !m.endPrefixBefore(next, p) {
 			lo++
 			for hi := min(next, len(m.ends)); lo < hi; {
-				if mid := int(uint(lo+hi) >> 1); m.EndPrefix(mid).Before(p) {
+				if mid := int(uint(lo+hi) >> 1); m.endPrefixBefore(mid, p) {
 					lo = mid + 1
 				} else {
 					hi = mid
@@ -49,6 +49,13 @@ func (m *Map) FindPrefix(p Prefix, from int) (i int, ok bool) {
 		lo, step = next, 2*step
 	}
 	return lo, m.whole && lo < len(m.ends) && p.Before(m.EndPrefix(lo))
+}
+
+func (m *Map) endPrefixBefore(i int, p Prefix) bool {
+	if first := m.ends[i]; first != p.First {
+		return first < p.First
+	}
+	return m.seconds[i] < p.Second
 }
 
 // FindFrom is Find for a row that is known not to lie before tablet from: it looks at from, then ever further on, so that

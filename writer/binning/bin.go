@@ -16,7 +16,7 @@ type Binned struct {
 type Scratch struct {
 	items  []Item
 	other  []Item // the other half of the radix sort
-	digits [8][256]int32
+	places [256]int32 // of a digit's values
 }
 
 // Result is what Bin makes. Its own arrays may be given to the next call; the mutations' array is new with each call, and the

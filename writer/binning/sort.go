@@ -93,19 +93,20 @@ func compare(a, b Item) int {
 
 // radix sorts items by the first half of their prefixes and keeps the order of equal ones.
 func (s *Scratch) radix(items []Item) {
-	s.digits = [8][256]int32{}
+	differ := uint64(0) // bits in which not all are alike
 	for i := range items {
-		p := items[i].Prefix.First
-		for d := range s.digits {
-			s.digits[d][byte(p>>(8*d))]++
-		}
+		differ |= items[i].Prefix.First ^ items[0].Prefix.First
 	}
 	s.other = slices.Grow(s.other[:0], len(items))
 	from, to := items, s.other[:len(items)]
-	for d := range s.digits {
-		places := &s.digits[d]
-		if int(places[byte(from[0].Prefix.First>>(8*d))]) == len(from) {
-			continue // all alike
+	for d := range 8 {
+		if byte(differ>>(8*d)) == 0 {
+			continue
+		}
+		places := &s.places
+		*places = [256]int32{}
+		for i := range from {
+			places[byte(from[i].Prefix.First>>(8*d))]++
 		}
 		at := int32(0)
 		for b, n := range places {
