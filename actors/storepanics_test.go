@@ -109,6 +109,7 @@ func checkRows(t *testing.T, s *actors.Store, rows []string) {
 // checkDir compares the directory with what the tablets name.
 func checkDir(t *testing.T, s *actors.Store) {
 	t.Helper()
+	synctest.Wait() // until what is under way has ended: files go after those who read them have said so
 	stats, err := s.Stats(t.Context(), "ci")
 	if err != nil {
 		t.Fatal(err)
