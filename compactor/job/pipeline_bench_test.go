@@ -67,7 +67,9 @@ func copyByRun(m *iter.Merge, w *rfile.Writer, encoded bool) error {
 		}
 		for _, r := range runs[:n] {
 			b := m.Batch(r.Src)
-			b.Facts.Encoded = b.Facts.Encoded && encoded
+			if !encoded {
+				b.Facts.Encoded = false
+			}
 			if err := w.AppendRun(b, r.Code, int(r.Lo), int(r.Hi)); err != nil {
 				return err
 			}
@@ -76,8 +78,8 @@ func copyByRun(m *iter.Merge, w *rfile.Writer, encoded bool) error {
 }
 
 // BenchmarkPipeline merges 16 files without a codec, of which each supplies r entries before another takes over, and wants
-// the last pipeline to be 1.7 times as fast as the first where r is 1, and 3 times from 16 on: all four decode whole batches,
-// which is two thirds of what the last does. They are measured in turns, on the processor's clock; the least of their times
+// the last pipeline to be 2.2 times as fast as the first where r is 1, and 3.5 times from 16 on: all four decode whole batches,
+// which is half of what the last does. They are measured in turns, on the processor's clock; the least of their times
 // counts.
 func BenchmarkPipeline(b *testing.B) {
 	const files, turns = 16, 5
@@ -105,7 +107,7 @@ func BenchmarkPipeline(b *testing.B) {
 				}
 				times := float64(spent[0]) / float64(spent[len(spent)-1])
 				b.ReportMetric(times, "times")
-				if want := map[bool]float64{true: 3, false: 1.7}[r >= 16]; times < want && (r == 1 || r >= 16) {
+				if want := map[bool]float64{true: 3.5, false: 2.2}[r >= 16]; times < want && (r == 1 || r >= 16) {
 					b.Errorf("%.2f times as fast, want %.1f: %v", times, want, spent)
 				}
 			})

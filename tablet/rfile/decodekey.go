@@ -97,6 +97,12 @@ func (d *decoder) relativeKey(ref *tablet.EntryRef, own *keyPlace, flags, prefix
 		own.ts = v
 	}
 	ref.Shared = uint32(shared)
+	if differs < 4 { // the first look of code
+		old, now := last[prev.borders[differs]:prev.borders[differs+1]], arena[own.at+own.borders[differs]:own.at+own.borders[differs+1]]
+		if shared < len(now) && (shared == len(old) || old[shared] < now[shared]) {
+			return tablet.CodeInField(differs, uint(shared), now), at, nil
+		}
+	}
 	code, ascends := d.code(prev, own, differs, shared)
 	if !ascends {
 		return 0, at, badAt(at, "key %v follows %v", d.view(own), d.prevKey())
