@@ -282,15 +282,21 @@ type noSyncStage struct{ handoffStage }
 
 func (n *noSyncStage) full(sh *shard) {
 	sh.mu.Unlock()
-	n.cut(false)
+	n.cut(false, false)
 }
 
-func (n *noSyncStage) push(last bool) { n.cut(last) }
+func (n *noSyncStage) push(last bool) { n.cut(true, last) }
 
-func (n *noSyncStage) cut(last bool) {
+// cut makes a set of all buffers: if they are full together, which of those who found it so the first will have changed, or
+// if all that is buffered is to be sent.
+func (n *noSyncStage) cut(all, last bool) {
 	w := n.w
-	for again := true; again; {
+	for again := true; again; all = false {
 		w.cutting.Lock()
+		if !all && w.filling.Load() < w.cut {
+			w.cutting.Unlock()
+			return
+		}
 		s := w.newSet(0)
 		for i := range w.shards {
 			sh := &w.shards[i]

@@ -130,8 +130,8 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 	sh.total += size
 	full := sh.bytes >= w.cut
 	if w.opts.Variant == NoSync {
-		n := w.filling.Add(size)
-		full = n >= w.cut && n-size < w.cut // one of those that add at the same time, and no other
+		// All who find it full: were it one, a set would grow for as long as that one is held up.
+		full = w.filling.Add(size) >= w.cut
 	}
 	if !full {
 		sh.mu.Unlock()
