@@ -43,7 +43,7 @@ func (e *env) printWriterText(doc *experiment.WriterDocument, f *writerRunFlags,
 			return err
 		}
 		if g := part.ratios(doc); len(g.rows) > 0 {
-			fmt.Fprintf(e.out, "\n  throughput of actors over others, pair by pair, %s\n", part.title())
+			fmt.Fprintf(e.out, "\n  actors beside others, pair by pair: throughput over theirs, and their processor time over ours, %s\n", part.title())
 			if err := e.writeGrid(g, f.format); err != nil {
 				return err
 			}
@@ -116,24 +116,25 @@ func sortedRows(rows []experiment.WriterRow) []experiment.WriterRow {
 	return slices.SortedStableFunc(slices.Values(rows), func(a, b experiment.WriterRow) int { return cmp.Compare(a.MemoryBytes, b.MemoryBytes) })
 }
 
-// ratios has a column for each variant that actors is compared with.
+// ratios has two columns for each variant that actors is compared with.
 func (p writerPart) ratios(doc *experiment.WriterDocument) *grid {
 	g := &grid{names: []string{"  memory", "threads"}, left: []int{0}}
-	columns, lines := map[string]int{}, map[experiment.WriterPlace][]any{}
+	lines := map[experiment.WriterPlace][]any{}
+	var shown []string
 	var order []experiment.WriterPlace
 	for _, r := range doc.Ratios {
 		if !p.has(r.WriterPlace) {
 			continue
 		}
-		if _, ok := columns[r.Over]; !ok {
-			columns[r.Over] = len(g.names)
-			g.names = append(g.names, "over "+r.Over)
+		if !slices.Contains(shown, r.Over) {
+			shown = append(shown, r.Over)
+			g.names = append(g.names, "over "+r.Over, r.Over+"'s CPU")
 		}
 		if lines[r.WriterPlace] == nil {
 			lines[r.WriterPlace] = []any{"  " + bytesText(r.MemoryBytes), r.Threads}
 			order = append(order, r.WriterPlace)
 		}
-		lines[r.WriterPlace] = append(lines[r.WriterPlace], ratioText(r))
+		lines[r.WriterPlace] = append(lines[r.WriterPlace], ratioText(r.Interval), ratioText(r.CPU))
 	}
 	slices.SortStableFunc(order, func(a, b experiment.WriterPlace) int { return cmp.Compare(a.MemoryBytes, b.MemoryBytes) })
 	for _, at := range order {
@@ -142,11 +143,11 @@ func (p writerPart) ratios(doc *experiment.WriterDocument) *grid {
 	return g
 }
 
-func ratioText(r experiment.WriterRatio) string {
-	if r.Pairs < 2 {
-		return fmt.Sprintf("%.2f", r.Median)
+func ratioText(i experiment.Interval) string {
+	if i.High == 0 {
+		return fmt.Sprintf("%.2f", i.Median)
 	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", r.Median, r.Low, r.High)
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Median, i.Low, i.High)
 }
 
 // ticketGrid is the ticket's table, with what was measured here of the two writers that it most probably is about.

@@ -172,11 +172,25 @@ func TestInterval95(t *testing.T) {
 	f(1, 1, 1, 1, 1)
 	f(math.Exp(-12.706), math.Exp(12.706), math.E, 1/math.E) // deviation √2, error 1, one degree of freedom
 	f(1.2237, 2.1127, 1, 2, 2, 1.5, 1.8, 1.6)
-	r := throughputRatio(WriterPlace{Threads: 3}, "handoff", []time.Duration{2, 2, 4}, []time.Duration{4, 2, 2})
-	if r.Median != 1 || r.Pairs != 3 || r.Low >= 1 || r.High <= 1 || r.Threads != 3 {
-		t.Errorf("%+v", r)
+	if i := intervalOf([]time.Duration{2, 2, 4}, []time.Duration{4, 2, 2}); i.Median != 1 || i.Low >= 1 || i.High <= 1 {
+		t.Errorf("%+v", i)
 	}
-	if r := throughputRatio(WriterPlace{}, "locked", []time.Duration{2}, []time.Duration{3}); r.Median != 1.5 || r.Low != 0 || r.High != 0 {
-		t.Errorf("%+v", r)
+	if i := intervalOf([]time.Duration{2}, []time.Duration{3}); i != (Interval{Median: 1.5}) {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestWriterRatios(t *testing.T) {
+	c := newWriterCell(WriterPlace{Threads: 3}, []writer.Variant{writer.Handoff, writer.Actors})
+	for i, d := range []time.Duration{3, 2} {
+		l := &c.lanes[i]
+		l.totals, l.cpus = []time.Duration{d, d}, []time.Duration{1, 1 + time.Duration(i)}
+	}
+	got := c.ratios()
+	if len(got) != 1 || got[0].Over != "handoff" || got[0].Threads != 3 || got[0].Pairs != 2 || got[0].Median != 1.5 || got[0].CPU.Median != 0.75 {
+		t.Errorf("%+v", got)
+	}
+	if got := newWriterCell(WriterPlace{}, []writer.Variant{writer.Locked}).ratios(); got != nil {
+		t.Errorf("%+v", got)
 	}
 }

@@ -57,11 +57,18 @@ const (
 	mapCold   = "cold"
 )
 
-// WriterRatio compares the throughput of actors with another variant's at one place, pair by pair: above 1 actors is faster.
+// WriterRatio compares actors with another variant at one place, pair by pair.
 type WriterRatio struct {
 	Over string `json:"over"`
 	WriterPlace
-	Pairs  int     `json:"pairs"`
+	Pairs    int `json:"pairs"`
+	Interval     // of throughput: above 1 actors is faster
+	// CPU is how many times the processor time of actors the other takes: above 1 actors is cheaper.
+	CPU Interval `json:"cpu"`
+}
+
+// Interval is what ratios come to.
+type Interval struct {
 	Median float64 `json:"median"`
 	// Low and High are the interval that has the mean ratio in it with a probability of 95 %. Absent for one pair.
 	Low  float64 `json:"low,omitempty"`

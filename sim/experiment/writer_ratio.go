@@ -29,18 +29,17 @@ func interval95(ratios []float64) (low, high float64) {
 	return math.Exp(mean - half), math.Exp(mean + half)
 }
 
-// throughputRatio compares two variants run by run: b's times over a's, which is a's throughput over b's.
-func throughputRatio(at WriterPlace, over string, a, b []time.Duration) WriterRatio {
+// intervalOf compares run by run: b's times over a's.
+func intervalOf(a, b []time.Duration) (i Interval) {
 	var ratios []float64
-	for i := range min(len(a), len(b)) {
-		ratios = append(ratios, float64(b[i])/float64(a[i]))
+	for n := range min(len(a), len(b)) {
+		ratios = append(ratios, float64(b[n])/float64(a[n]))
 	}
-	r := WriterRatio{Over: over, WriterPlace: at, Pairs: len(ratios)}
+	i.Median = medianOf(ratios)
 	if len(ratios) > 1 {
-		r.Low, r.High = interval95(ratios)
+		i.Low, i.High = interval95(ratios)
 	}
-	r.Median = medianOf(ratios)
-	return r
+	return i
 }
 
 // ratios compares actors with each other variant at a place.
@@ -54,7 +53,8 @@ func (c *writerCell) ratiosOf(name string) (all []WriterRatio) {
 	}
 	for j := range c.lanes {
 		if l := &c.lanes[j]; j != i {
-			all = append(all, throughputRatio(c.at, l.name, c.lanes[i].totals, l.totals))
+			all = append(all, WriterRatio{Over: l.name, WriterPlace: c.at, Pairs: len(l.totals),
+				Interval: intervalOf(c.lanes[i].totals, l.totals), CPU: intervalOf(c.lanes[i].cpus, l.cpus)})
 		}
 	}
 	return all

@@ -75,7 +75,7 @@ func TestWriterDocument(t *testing.T) {
 	}
 	has(doc, "schema command settings machine rows checks ratios clock ticket bars")
 	has(doc["rows"].([]any)[0], "variant threads memory_bytes tablets apply total_ns add_ns sets add_max_ns add_p999_ns wait_ns binning_waits mutations_per_s cpu_ns")
-	has(doc["ratios"].([]any)[0], "over threads memory_bytes tablets apply map pairs median")
+	has(doc["ratios"].([]any)[0], "over threads memory_bytes tablets apply map pairs median cpu")
 }
 
 // TestWriterFindsLoss writes one mutation too few, one twice, and one with another value.
