@@ -17,7 +17,7 @@ import (
 type Set struct {
 	// Map is what the set was binned by. Where tablets have changed since, the destination bins again.
 	Map  *locate.Map
-	Bins []binning.Binned // in the order of tablets
+	Bins []binning.Binned // by tablet, of which one may have several; then the first count first
 	// Durability and AtLeastOnce are the writer's options.
 	Durability  tablet.Durability
 	AtLeastOnce bool

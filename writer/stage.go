@@ -302,7 +302,7 @@ func (n *noSyncStage) cut(all, last bool) {
 			sh := &w.shards[i]
 			sh.mu.Lock()
 			sh.closed = sh.closed || last
-			if len(sh.items) > 0 {
+			if sh.bytes > 0 {
 				w.move(sh, s)
 			}
 			sh.mu.Unlock()

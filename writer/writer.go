@@ -47,10 +47,11 @@ type BatchWriter struct {
 // shard is one of the buffers. With Actors each has a worker, which alone bins its sets; so the order in it is kept.
 type shard struct {
 	mu        sync.Mutex
-	items     []binning.Item
-	bytes     int64 // estimated memory of items
-	mutations int64 // added so far
-	total     int64 // estimated memory of those
+	parts     [][]binning.Item // that are full
+	items     []binning.Item   // that are being filled
+	bytes     int64            // estimated memory of both
+	mutations int64            // added so far
+	total     int64            // estimated memory of those
 	closed    bool
 	inbox     outbox      // Actors: sets that wait for the worker
 	binning   atomic.Bool // somebody bins and holds the lock
@@ -118,11 +119,11 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 		w.memory.release(size)
 		return errClosed
 	}
-	if len(sh.items) == 0 {
+	if sh.bytes == 0 {
 		w.armLatency()
 	}
-	if sh.items == nil { // as many as there will be, if they are of one size
-		sh.items = make([]binning.Item, 0, min(w.cut/size+1, itemsFirst))
+	if len(sh.items) == cap(sh.items) {
+		w.extend(sh, size)
 	}
 	sh.items = append(sh.items, it)
 	sh.bytes += size
@@ -184,7 +185,7 @@ func shardOf(p locate.Prefix, row []byte, n int) int {
 
 // take makes a set of a buffer, whose lock is held. It is nil if there is nothing in it.
 func (w *BatchWriter) take(sh *shard, index int) *Set {
-	if len(sh.items) == 0 {
+	if sh.bytes == 0 {
 		return nil
 	}
 	s := w.newSet(index)
@@ -197,12 +198,25 @@ func (w *BatchWriter) newSet(index int) *Set {
 	return &Set{w: w, shard: index, Durability: w.opts.Durability, AtLeastOnce: w.opts.AtLeastOnce}
 }
 
-// move appends a buffer's content to a set, and gives the buffer an empty array that another set has left.
+// extend makes place in a buffer. A part has as many items as the buffer will have, if they are of one size, and partItems at
+// most: what is sorted and binned at a time, whatever the set.
+func (w *BatchWriter) extend(sh *shard, size int64) {
+	if len(sh.items) > 0 {
+		sh.parts = append(sh.parts, sh.items)
+	}
+	if sh.items = w.items.get(); cap(sh.items) == 0 {
+		sh.items = make([]binning.Item, 0, min(max(w.cut/size+1, partItemsMin), partItems))
+	}
+}
+
+// move appends a buffer's content to a set.
 func (w *BatchWriter) move(sh *shard, s *Set) {
-	s.parts = append(s.parts, sh.items)
-	s.left.Add(int64(len(sh.items)))
+	for _, p := range append(sh.parts, sh.items) {
+		s.parts = append(s.parts, p)
+		s.left.Add(int64(len(p)))
+	}
 	s.leftBytes.Add(sh.bytes)
-	sh.items, sh.bytes = w.items.get(), 0
+	sh.parts, sh.items, sh.bytes = nil, nil, 0
 }
 
 // recycle keeps a set's arrays for buffers, once it has been binned.
@@ -214,8 +228,11 @@ func (w *BatchWriter) recycle(s *Set) {
 	s.parts = nil
 }
 
-// itemsFirst bounds the first array of a buffer: 256 KiB.
-const itemsFirst = 8192
+// partItems are 128 KiB. There are partItemsMin even if the first mutation is large: arrays are used again.
+const (
+	partItems    = 4096
+	partItemsMin = 256
+)
 
 // sparesMax is how many arrays are kept that nobody needs: as many as there are sets on their way at most times.
 const sparesMax = 64

@@ -15,44 +15,39 @@ type Binned struct {
 // Scratch is a binner's working memory, reused from call to call. It belongs to one goroutine.
 type Scratch struct {
 	items  []Item
-	other  []Item // the other half of the radix sort
+	other  []Item     // the other half of the radix sort
 	places [256]int32 // of a digit's values
 }
 
-// Result is what Bin makes. Its own arrays may be given to the next call; the mutations' array is new with each call, and the
+// Result is what Bin makes. Its own arrays may be given to the next call; the mutations' arrays are new with each call, and the
 // bins' to keep or send away.
 type Result struct {
-	Bins   []Binned           // in the order of tablets
+	Bins   []Binned           // of each part in the order of tablets
 	Failed []*tablet.Mutation // whose row has no tablet, the map being partial; sorted as in a bin
 }
 
-// Bin groups items by tablet and sorts them by row. Those of one row keep the order in which the parts, one after the other,
-// have them. The parts themselves may be reordered; they are the caller's to clear.
+// Bin groups items by tablet and sorts them by row. Each part is binned for itself, one after the other, so that a tablet may
+// get a bin of each; parts that fit into the processor's caches are binned fastest. Mutations of one row keep the order in which
+// the parts have them. The parts may be reordered; they are the caller's to clear.
 func Bin(parts [][]Item, m *locate.Map, s *Scratch, r *Result) {
-	if len(parts) == 1 {
-		s.bin(parts[0], m, r)
-		return
-	}
-	s.items = s.items[:0]
+	r.Bins, r.Failed = r.Bins[:0], r.Failed[:0]
 	for _, p := range parts {
-		s.items = append(s.items, p...)
+		s.bin(p, m, r)
 	}
-	s.bin(s.items, m, r)
-	clear(s.items) // mutations must not live on here
 }
 
-// Mutations is Bin for mutations that have no items yet.
+// Mutations is Bin for mutations that have no items yet, as one part.
 func Mutations(mutations []*tablet.Mutation, m *locate.Map, s *Scratch, r *Result) {
+	r.Bins, r.Failed = r.Bins[:0], r.Failed[:0]
 	s.items = s.items[:0]
 	for _, mut := range mutations {
 		s.items = append(s.items, NewItem(mut))
 	}
 	s.bin(s.items, m, r)
-	clear(s.items)
+	clear(s.items) // mutations must not live on here
 }
 
 func (s *Scratch) bin(items []Item, m *locate.Map, r *Result) {
-	r.Bins, r.Failed = r.Bins[:0], r.Failed[:0]
 	if len(items) == 0 {
 		return
 	}

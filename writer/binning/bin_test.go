@@ -67,15 +67,18 @@ func TestModel(t *testing.T) {
 			mutations := drawMutations(t)
 			given := slices.Clone(mutations)
 			var r Result
+			parts := [][]*tablet.Mutation{given}
 			if rapid.Bool().Draw(t, "items") {
-				Bin(drawParts(t, mutations), m, &s, &r)
+				var items [][]Item
+				items, parts = drawParts(t, mutations)
+				Bin(items, m, &s, &r)
 			} else {
 				Mutations(mutations, m, &s, &r)
 			}
 			if !slices.Equal(mutations, given) {
 				t.Fatalf("the mutations given were reordered")
 			}
-			checkBins(t, &r, m, given)
+			checkBins(t, &r, m, parts)
 			checkClean(t, &s)
 			now := sent{bins: r.Bins}
 			for _, b := range r.Bins {
@@ -93,18 +96,18 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// drawParts makes items and cuts them anywhere.
-func drawParts(t *rapid.T, mutations []*tablet.Mutation) (parts [][]Item) {
-	var items []Item
-	for _, m := range mutations {
-		items = append(items, NewItem(m))
+// drawParts cuts mutations anywhere, and makes items of them.
+func drawParts(t *rapid.T, mutations []*tablet.Mutation) (items [][]Item, parts [][]*tablet.Mutation) {
+	for len(mutations) > 0 {
+		n := rapid.IntRange(1, len(mutations)).Draw(t, "part")
+		var part []Item
+		for _, m := range mutations[:n] {
+			part = append(part, NewItem(m))
+		}
+		items, parts = append(items, part), append(parts, mutations[:n])
+		mutations = mutations[n:]
 	}
-	for len(items) > 0 {
-		n := rapid.IntRange(1, len(items)).Draw(t, "part")
-		parts = append(parts, items[:n:n])
-		items = items[n:]
-	}
-	return parts
+	return items, parts
 }
 
 func checkClean(t *rapid.T, s *Scratch) {
@@ -115,38 +118,40 @@ func checkClean(t *rapid.T, s *Scratch) {
 	}
 }
 
-func checkBins(t *rapid.T, r *Result, m *locate.Map, given []*tablet.Mutation) {
-	want := slices.Clone(given)
-	slices.SortStableFunc(want, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })
-	tabletOf := func(mut *tablet.Mutation) int {
-		i, ok := m.Find(mut.Row())
-		if !ok {
-			return -1
+// checkBins bins each part slowly and wants the same.
+func checkBins(t *rapid.T, r *Result, m *locate.Map, parts [][]*tablet.Mutation) {
+	var want []Binned
+	var lost []*tablet.Mutation
+	for _, p := range parts {
+		p = slices.Clone(p)
+		slices.SortStableFunc(p, func(a, b *tablet.Mutation) int { return bytes.Compare(a.Row(), b.Row()) })
+		last := -1
+		for _, mut := range p {
+			i, ok := m.Find(mut.Row())
+			if !ok {
+				lost = append(lost, mut)
+				continue
+			}
+			if i != last {
+				want = append(want, Binned{Tablet: i})
+				last = i
+			}
+			b := &want[len(want)-1]
+			b.Mutations = append(b.Mutations, mut)
+			b.Bytes += int64(mut.EstimatedMemory())
 		}
-		return i
 	}
-	total, last := 0, -1
-	for _, b := range r.Bins {
-		var wantBytes int64
-		for _, mut := range b.Mutations {
-			wantBytes += int64(mut.EstimatedMemory())
-		}
-		if b.Tablet <= last || b.Bytes != wantBytes {
-			t.Fatalf("bin of tablet %d behind that of %d, with %d bytes, want %d", b.Tablet, last, b.Bytes, wantBytes)
-		}
-		expected := slices.DeleteFunc(slices.Clone(want), func(mut *tablet.Mutation) bool { return tabletOf(mut) != b.Tablet })
-		if !slices.Equal(b.Mutations, expected) {
-			t.Fatalf("bin %d holds %d mutations, want %d, or their order differs", b.Tablet, len(b.Mutations), len(expected))
+	if !slices.Equal(r.Failed, lost) || len(r.Bins) != len(want) {
+		t.Fatalf("%d failed, want %d; %d bins, want %d", len(r.Failed), len(lost), len(r.Bins), len(want))
+	}
+	for i, b := range r.Bins {
+		if b.Tablet != want[i].Tablet || b.Bytes != want[i].Bytes || !slices.Equal(b.Mutations, want[i].Mutations) {
+			t.Fatalf("bin %d: tablet %d, %d bytes, %d mutations; want %d, %d, %d, or their order differs", i,
+				b.Tablet, b.Bytes, len(b.Mutations), want[i].Tablet, want[i].Bytes, len(want[i].Mutations))
 		}
 		if cap(b.Mutations) != len(b.Mutations) {
-			t.Fatalf("appending to bin %d would change another", b.Tablet)
+			t.Fatalf("appending to bin %d would change another", i)
 		}
-		last = b.Tablet
-		total += len(b.Mutations)
-	}
-	lost := slices.DeleteFunc(slices.Clone(want), func(mut *tablet.Mutation) bool { return tabletOf(mut) >= 0 })
-	if !slices.Equal(r.Failed, lost) || total+len(lost) != len(given) {
-		t.Fatalf("%d failed, want %d; %d binned of %d", len(r.Failed), len(lost), total, len(given))
 	}
 }
 
