@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ type writerRun struct {
 	rejected  int
 	lastError error
 }
+
+// hotRow is in the names of rows that are written again and again.
+const hotRow = "hot"
 
 // row is one of a client's, somewhere in the table.
 func (r *writerRun) row(client, n int) string {
@@ -58,6 +62,12 @@ func (r *writerRun) client(w *writer.BatchWriter, number, count, flushEvery int)
 				if !Crashed(err) {
 					delete(r.added, string(m.Row()))
 				}
+				note(err, 0)
+				return
+			}
+			hot := tablet.NewMutation(fmt.Appendf(nil, "%03d.%s%d", number*333, hotRow, number)) // of one row, in order
+			hot.Put([]byte("f"), nil, nil, fmt.Appendf(nil, "%03d", n))
+			if err := w.Add(context.Background(), hot); err != nil {
 				note(err, 0)
 				return
 			}
@@ -138,8 +148,17 @@ func (r *writerRun) check(t *testing.T, settled bool, when string) {
 		t.Fatalf("%s: %v", when, err)
 	}
 	times := map[string]int{}
+	newer := map[string]string{} // by hot row, the value before, which is newer
 	for _, e := range entries {
-		times[string(e.Key.Row())]++
+		row, value := string(e.Key.Row()), string(e.Value)
+		if !strings.Contains(row, hotRow) {
+			times[row]++
+			continue
+		}
+		if last, ok := newer[row]; ok && value >= last && !r.again { // what is sent again is there twice
+			t.Errorf("%s: of %s the value %s is older than %s", when, row, value, last)
+		}
+		newer[row] = value
 	}
 	for row := range r.added {
 		unknown, failed := r.failed[row]
