@@ -7,7 +7,7 @@
 //     FilterFamilies and Fence add what a source cannot do itself.
 //   - Merge: many sources as one, in the order (key, newer source first, position). It yields Runs, references to
 //     stretches of its sources' batches. Mode chooses how it decides; all modes give the same output. It never drops
-//     anything.
+//     anything. Alone tells of blocks that no other source comes between.
 //   - Pool: an owner's free list of Merges.
 //   - Stack: a Merge with the system iterators fused into one pass over codes: deletes, fetched columns, visibility,
 //     versions. Books says what became of every entry that it read.

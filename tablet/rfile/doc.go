@@ -8,7 +8,8 @@
 //     key against the one before it taken from the stored prefix lengths, values left in the block.
 //   - BlockIndex lets its seeks begin inside a block, and grows while they come; BlockCache is what keeps blocks between
 //     cursors, if anything does.
-//   - Writer makes a file of the current version by Accumulo's own rules for cutting blocks and shortening index keys.
+//   - Writer makes a file of the current version by Accumulo's own rules for cutting blocks and shortening index keys. It
+//     copies encoded entries whose neighbour before stays the same, and with Pass whole blocks as they are stored.
 //   - Bloom is a file's filter: it spares look-ups the blocks of a file that has not what they want.
 //   - Sampler configures the sample that a file holds of each group, beside it.
 //   - Verify decodes everything and holds data, index and counts against each other.
