@@ -33,6 +33,7 @@ type binnerActor struct {
 	held     bool   // memory is full: nothing goes to tablets
 	holds    uint64 // times that it was
 	overdue  bool   // it has been for too long
+	last     bool   // the store is being closed: nothing is tried again
 }
 
 // route is where the tablets of one table are.
@@ -74,6 +75,9 @@ func (a *binnerActor) Receive(c actor.Context) {
 		a.onApplied(c, m)
 	case *protocol.LaneAgain:
 		a.onLaneAgain(c, m)
+	case *protocol.LastTries:
+		a.last = true
+		a.feedAll(c)
 	case *protocol.GiveUp:
 		a.onGiveUp(c, m)
 	case *protocol.Hold:
@@ -220,11 +224,7 @@ func (a *binnerActor) onHold(c actor.Context, m *protocol.Hold) {
 		}
 		return
 	}
-	for _, r := range ordered(a.tables) {
-		for _, l := range r.lanes {
-			a.feed(c, l)
-		}
-	}
+	a.feedAll(c)
 }
 
 // onHoldOverdue turns away whoever waits for memory, and whoever comes, until there is some.
@@ -233,6 +233,10 @@ func (a *binnerActor) onHoldOverdue(c actor.Context, m *protocol.HoldOverdue) {
 		return
 	}
 	a.overdue = true
+	a.feedAll(c)
+}
+
+func (a *binnerActor) feedAll(c actor.Context) {
 	for _, r := range ordered(a.tables) {
 		for _, l := range r.lanes {
 			a.feed(c, l)

@@ -57,6 +57,9 @@ func (a *binnerActor) feed(c actor.Context, l *lane) {
 	switch {
 	case l.failed != nil:
 		a.turnAway(l, l.failed)
+	case a.overdue && a.last:
+		a.turnAway(l, fmt.Errorf("no memory for %v: %w", a.holdMax, tablet.ErrBusy))
+		return
 	case a.overdue:
 		a.turnAwayWrites(l, fmt.Errorf("no memory for %v: %w", a.holdMax, tablet.ErrBusy))
 		return

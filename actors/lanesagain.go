@@ -54,7 +54,7 @@ func (a *binnerActor) onFailed(c actor.Context, b *sentBatch, m *protocol.Applie
 	}
 	unknown := errors.Is(err, ErrUnknownOutcome)
 	untouched := gone && errors.Is(m.Err, ErrStopped) && !errors.Is(m.Err, ErrUnknownOutcome) // it was left behind in a mailbox
-	passes := gone || tablet.OutcomeOf(err).Retryable
+	passes := gone || tablet.OutcomeOf(err).Retryable && !a.last
 	waits := false
 	for _, p := range b.pieces {
 		if p.write.set == nil || !passes || unknown && !untouched && !p.write.set.AtLeastOnce {

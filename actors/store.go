@@ -288,6 +288,7 @@ func (s *Store) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("close store: %s: %w", what, err))
 		}
 	}
+	k.rt.Send(k.binner.get(), &protocol.LastTries{})
 	phase("close batch writers", s.writers.close(ctx))
 	_, err := Ask(ctx, k.rt, k.binner.get(), &protocol.Drain{})
 	phase("drain writes", err)

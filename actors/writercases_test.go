@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"millrace/actors"
@@ -180,4 +181,36 @@ type slowFile struct{ vfs.File }
 func (f slowFile) Sync() error {
 	time.Sleep(10 * time.Millisecond)
 	return f.File.Sync()
+}
+
+// A store that is closed while its log cannot be written does not try again for ever what a writer has: it is named.
+func TestStoreCloseGivesUpOnWriters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.Faulty(vfs.Mem())
+		s := openStore(t, fs)
+		mustCreate(t, s, nil, plain)
+		w := newWriter(t, s, writer.Options{})
+		if err := w.Add(t.Context(), put("1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fs.Add(vfs.Rule{Op: vfs.OpWrite, Class: vfs.ClassLog, Sticky: true, Err: syscall.ENOSPC})
+		for i := range 20 {
+			if err := w.Add(t.Context(), put(fmt.Sprint("x", i))); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		err := s.Close(ctx)
+		var r *writer.RejectedError
+		if !errors.As(err, &r) || len(r.Failed) != 20 || time.Since(began) > 10*time.Minute {
+			t.Errorf("close took %v: %v", time.Since(began), err)
+		}
+		time.Sleep(2 * time.Second)
+	})
 }

@@ -3,7 +3,7 @@ package protocol
 // Messages is a sample of every message, for tests that hold for all of them.
 var Messages = []any{
 	&Write{}, &Written{}, &Apply{}, &Applied{}, &Drain{}, &Drained{},
-	&Bin{}, &EndBins{}, &WriteSet{}, &GiveUp{}, &LaneAgain{},
+	&Bin{}, &EndBins{}, &WriteSet{}, &GiveUp{}, &LastTries{}, &LaneAgain{},
 	&WantPermit{}, &Permit{}, &Release{}, &Holding{}, &SchedulerIs{}, &Continue{}, &Cancel{}, &JobDone{}, &Retry{},
 	&FlushTable{}, &TableFlushed{}, &Flush{}, &Flushed{},
 	&FlushUnlogged{}, &CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},

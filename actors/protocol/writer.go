@@ -14,6 +14,7 @@ import (
 //	worker  --WriteSet-->  binner   a set that was binned, which is the binner's from then on
 //	binner  ..Done..>      set      once a tablet has applied its part: gives the memory back
 //	writer  --GiveUp-->    binner   a set has been without progress for too long
+//	store   --LastTries--> binner   nothing is tried again any more
 //	writer  --EndBins-->   worker   finish what there is, and stop
 //
 // Sets pass from owner to owner, and whoever has one changes it. What is on its way is bounded by the writer's memory, not
@@ -44,6 +45,10 @@ type GiveUp struct {
 	Set   *writer.Set
 	Since time.Time
 }
+
+// LastTries tells the binner that the store is being closed: what a tablet refuses from now on, for the moment or not, has
+// failed, or a close would wait for a full disk.
+type LastTries struct{}
 
 // LaneAgain has the binner try a tablet again that refused a batch for the moment.
 type LaneAgain struct {
