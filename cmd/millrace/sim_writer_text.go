@@ -24,11 +24,11 @@ func (e *env) printWriter(doc *experiment.WriterDocument, f *writerRunFlags, w *
 // writerGrid is every row.
 func writerGrid(doc *experiment.WriterDocument) *grid {
 	g := &grid{names: []string{"variant", "threads", "memory_bytes", "tablets", "apply", "map", "total_ns", "min_ns", "max_ns", "add_ns", "sets",
-		"add_max_ns", "add_p999_ns", "add_p50_ns", "wait_ns", "memory_waits", "binning_waits", "caller_binned", "binning_ns", "mutations_per_s", "cpu_ns"},
+		"add_max_ns", "add_p999_ns", "add_p50_ns", "wait_ns", "memory_waits", "binning_waits", "caller_binned", "binning_ns", "maps_made", "mutations_per_s", "cpu_ns"},
 		left: []int{0, 4, 5}}
 	for _, r := range doc.Rows {
 		g.add(r.Variant, r.Threads, r.MemoryBytes, r.Tablets, r.Apply, r.Map, r.TotalNS, r.MinNS, r.MaxNS, r.AddNS, r.Sets,
-			r.AddMaxNS, r.AddP999NS, r.AddP50NS, r.WaitNS, r.MemoryWaits, r.BinningWaits, r.CallerBinned, r.BinningNS, int64(r.MutationsPerS), r.CPUNS)
+			r.AddMaxNS, r.AddP999NS, r.AddP50NS, r.WaitNS, r.MemoryWaits, r.BinningWaits, r.CallerBinned, r.BinningNS, r.MapsMade, int64(r.MutationsPerS), r.CPUNS)
 	}
 	return g
 }
@@ -84,7 +84,7 @@ func (p writerPart) title() string {
 		where = "applied for free: "
 	}
 	if p.tabletMap == "cold" {
-		return where + humanize.Comma(int64(p.tablets)) + " tablets, and where they are is forgotten again and again"
+		return where + humanize.Comma(int64(p.tablets)) + " tablets, and where they are is forgotten five times in a run"
 	}
 	return where + humanize.Comma(int64(p.tablets)) + " tablets"
 }

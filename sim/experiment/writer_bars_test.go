@@ -6,25 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"millrace/tablet/locate"
 	"millrace/writer"
 )
-
-// countedMap counts how often a map is made. It is for writers that bin on one goroutine.
-type countedMap struct {
-	*coldMap
-	last *locate.Map
-	made int
-}
-
-func (c *countedMap) Map() (*locate.Map, error) {
-	m, err := c.coldMap.Map()
-	if m != c.last {
-		c.last = m
-		c.made++
-	}
-	return m, err
-}
 
 // madeUp is a run with one cell for each place, whose figures the test says.
 type madeUp struct{ r *writerRun }

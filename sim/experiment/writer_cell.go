@@ -32,6 +32,7 @@ type writerLane struct {
 	stats              []writer.Stats
 	latencies          *hdrhistogram.Histogram // of all runs
 	addMax             time.Duration
+	maps               []float64
 }
 
 func newWriterCell(at WriterPlace, variants []writer.Variant) *writerCell {
@@ -54,7 +55,7 @@ func (c *writerCell) lane(v writer.Variant) *writerLane {
 
 func (l *writerLane) note(t turn, a *adders, threads int) {
 	l.totals, l.adds, l.cpus = append(l.totals, t.total), append(l.adds, t.add), append(l.cpus, t.cpu)
-	l.stats = append(l.stats, t.stats)
+	l.stats, l.maps = append(l.stats, t.stats), append(l.maps, float64(t.maps))
 	l.addMax = max(l.addMax, t.stats.LongestAdd)
 	for _, h := range a.hists[:threads] {
 		l.latencies.Merge(h)
@@ -76,6 +77,7 @@ func (l *writerLane) row(at WriterPlace, mutations int) WriterRow {
 		MemoryWaits:  l.median(func(s *writer.Stats) int64 { return s.MemoryWaits }),
 		BinningWaits: l.median(func(s *writer.Stats) int64 { return s.BinningWaits }),
 		CallerBinned: l.median(func(s *writer.Stats) int64 { return s.CallerBinned }),
+		MapsMade:     medianOf(l.maps),
 		BinningNS:    l.median(func(s *writer.Stats) int64 { return int64(s.Binning) }),
 	}
 	for i := range l.totals {

@@ -17,7 +17,7 @@ type WriterPlace struct {
 	Tablets     int   `json:"tablets"`
 	// Apply is real, a store's log and memtables, or free: what is sent is acknowledged at once.
 	Apply string `json:"apply"`
-	// Map is warm, or cold: where tablets are is forgotten again and again, and whoever bins next finds it out anew.
+	// Map is warm, or cold: where tablets are is forgotten five times in a run, and whoever bins next has to find it out.
 	Map string `json:"map"`
 }
 
@@ -47,6 +47,8 @@ type WriterRow struct {
 	CallerBinned int64 `json:"caller_binned"` // median; sets binned on a thread that adds
 	BinningNS    int64 `json:"binning_ns"`    // median; wherever
 	MemoryMax    int64 `json:"memory_max_bytes"`
+	// MapsMade is how often it was found out where tablets are; median, absent where it is known.
+	MapsMade float64 `json:"maps_made,omitempty"`
 }
 
 // Where mutations go, and whether it is known where tablets are.

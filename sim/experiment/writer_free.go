@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"millrace/actors"
+	"millrace/internal/clock"
 	"millrace/tablet/locate"
 	"millrace/writer"
 )
@@ -13,45 +15,78 @@ import (
 // freeStage acknowledges whatever it gets at once, so that the writer itself is the limit.
 type freeStage struct {
 	rt   *actors.Runtime
-	dest writer.Destination
+	warm writer.Discard
+	cold *coldMap // nil if the map is warm
 }
 
 // newFreeStage has so many tablets.
 func newFreeStage(rt *actors.Runtime, mutations int, at WriterPlace) *freeStage {
 	splits := writerSplits(mutations, at.Tablets)
-	warm := writer.Discard{Tablets: locate.FromSplits(1, writerTable, splits)}
-	if at.Map == mapWarm {
-		return &freeStage{rt: rt, dest: warm}
+	s := &freeStage{rt: rt, warm: writer.Discard{Tablets: locate.FromSplits(1, writerTable, splits)}}
+	if at.Map == mapCold {
+		s.cold = &coldMap{Discard: s.warm, splits: splits, clock: clock.Real{}, each: int(ceilDiv(int64(mutations), forgotten))}
 	}
-	return &freeStage{rt: rt, dest: &coldMap{Discard: warm, splits: splits}}
+	return s
 }
 
 func (s *freeStage) open(_ context.Context, o writer.Options) (*writer.BatchWriter, error) {
-	return actors.NewWriter(s.rt, s.dest, o)
+	if s.cold == nil {
+		return actors.NewWriter(s.rt, s.warm, o)
+	}
+	s.cold.forget()
+	return actors.NewWriter(s.rt, s.cold, o)
 }
 
 func (s *freeStage) finish(context.Context, bool) error { return nil }
 
-// coldMap forgets where tablets are each time so many mutations have come, as when tablets move. Whoever bins next makes the
-// map anew of the list of tablets, and others that bin wait for him. So every variant finds it out equally often.
+// maps is how often it was found out where tablets are, since the last open.
+func (s *freeStage) maps() int {
+	if s.cold == nil {
+		return 0
+	}
+	s.cold.mu.Lock()
+	defer s.cold.mu.Unlock()
+	return s.cold.made
+}
+
+// coldMap forgets where tablets are several times in a run, as when tablets move. Whoever bins next waits for the answer, as
+// of a metadata table, and makes the map anew of the list of tablets; others that bin meanwhile wait for him.
 type coldMap struct {
 	writer.Discard
 	splits [][]byte
+	clock  clock.Clock
+	each   int // mutations that a map is good for
 
 	mu    sync.Mutex
 	fresh *locate.Map
-	sent  int // mutations since the map was made
+	sent  int
+	made  int
 }
 
-// forgetEach is how many mutations a map is good for.
-const forgetEach = 10_000
+const (
+	// forgotten is how often in a run. Not more often, so that variants with large sets, of which each is binned by one map,
+	// find out about as often as the others: the largest set is of 194,181 of a million mutations.
+	forgotten = 5
+	// answerWait is how long the answer takes.
+	answerWait = 10 * time.Millisecond
+)
+
+func (c *coldMap) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fresh, c.sent, c.made = nil, 0, 0
+}
 
 // Map implements writer.Destination.
 func (c *coldMap) Map() (*locate.Map, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fresh == nil {
+		if err := clock.Sleep(context.Background(), c.clock, answerWait); err != nil {
+			return nil, err
+		}
 		c.fresh = locate.FromSplits(1, writerTable, c.splits)
+		c.made++
 	}
 	return c.fresh, nil
 }
@@ -63,8 +98,9 @@ func (c *coldMap) Send(s *writer.Set) {
 		n += len(s.Bins[i].Mutations)
 	}
 	c.mu.Lock()
-	if c.sent += n; c.sent >= forgetEach {
-		c.sent, c.fresh = 0, nil
+	before := c.sent / c.each
+	if c.sent += n; c.sent/c.each > before {
+		c.fresh = nil
 	}
 	c.mu.Unlock()
 	c.Discard.Send(s)

@@ -129,6 +129,9 @@ func (r *writerRun) turn(ctx context.Context, c *writerCell, l *writerLane, s ap
 	if t.whole(r.o.Mutations) {
 		r.settled++
 	}
+	if f, ok := s.(*freeStage); ok {
+		t.maps = f.maps()
+	}
 	if number >= max(r.o.WarmUps, 0) {
 		l.note(t, &r.adders, c.at.Threads)
 	}

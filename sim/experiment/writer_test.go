@@ -41,7 +41,7 @@ func TestWriter(t *testing.T) {
 	sets := map[int64]int64{1 << 17: 26, 1 << 19: 7}
 	for _, r := range doc.Rows {
 		if r.TotalNS < r.MinNS || r.TotalNS > r.MaxNS || r.AddNS > r.MaxNS || len(r.RunsNS) != 2 || r.MutationsPerS <= 0 || r.Timed < 2*100 ||
-			r.AddP50NS > r.AddP999NS || r.AddP999NS > r.AddMaxNS*102/100 || r.MemoryMax > r.MemoryBytes+270 {
+			(r.MapsMade > 0) != (r.Map == mapCold) || r.AddP50NS > r.AddP999NS || r.AddP999NS > r.AddMaxNS*102/100 || r.MemoryMax > r.MemoryBytes+270 {
 			t.Errorf("%+v", r)
 		}
 		if want := sets[r.MemoryBytes]; want > 0 && r.Variant != "actors" && r.Variant != "nosync" && r.Sets != want {
@@ -297,28 +297,32 @@ func TestTurnWhole(t *testing.T) {
 	f(writer.Stats{Mutations: 5, Acknowledged: 5, Failed: 1}, false)
 }
 
-// TestColdMap forgets where tablets are, each so many mutations.
+// TestColdMap forgets where tablets are, equally often with small sets and large ones.
 func TestColdMap(t *testing.T) {
 	rt, err := actors.NewRuntime(actors.RuntimeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rt.Close(context.Background())
-	mutations := testMutations(t, 3*forgetEach+10, 1)
+	mutations := testMutations(t, 20_000, 1)
 	s := newFreeStage(rt, len(mutations), WriterPlace{Tablets: 30, Map: mapCold})
-	c := &countedMap{coldMap: s.dest.(*coldMap)}
-	w, err := actors.NewWriter(rt, c, writer.Options{MemoryBytes: 1000 * 270, Variant: writer.Locked})
-	if err != nil {
-		t.Fatal(err)
-	}
 	a := adders{clock: clock.Real{}}
-	if err := a.add(context.Background(), w, mutations, 1, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if c.made != 4 {
-		t.Errorf("made %d times", c.made)
+	for _, o := range []writer.Options{
+		{Variant: writer.Locked, MemoryBytes: 300 * 270}, {Variant: writer.Locked, MemoryBytes: 2 * 3900 * 270}, {MemoryBytes: 3000 * 270},
+	} {
+		w, err := s.open(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := a.turn(context.Background(), w, mutations, 2); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < forgotten*answerWait {
+			t.Errorf("%+v: over after %v", o, took)
+		}
+		if s.maps() != forgotten {
+			t.Errorf("%+v: found out %d times", o, s.maps())
+		}
 	}
 }

@@ -40,8 +40,7 @@ func (d *WriterDocument) TicketAt(threads int, memory int64) *TicketRow {
 
 // setsWanted is how many sets of half of the memory mutations of one size make, if some more get into each.
 func setsWanted(mutations int, size, memory int64, more int) int64 {
-	each := ceilDiv(max(memory/2, 1), size) + int64(more)
-	return ceilDiv(int64(mutations), each)
+	return ceilDiv(int64(mutations), ceilDiv(max(memory/2, 1), size)+int64(more))
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -15,6 +15,7 @@ import (
 type turn struct {
 	total, add, cpu time.Duration
 	stats           writer.Stats
+	maps            int // how often it was found out where tablets are
 }
 
 // whole says that all mutations were taken and acknowledged.
