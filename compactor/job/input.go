@@ -33,7 +33,7 @@ func FileAhead(r *rfile.Reader, ahead func(*rfile.Reader, *rfile.Group) rfile.Bl
 	return fileInput{r: r, ahead: ahead}
 }
 
-// FilePooled is File whose cursors come out of a free list, which belongs to whoever steps the job.
+// FilePooled is File whose cursors come out of a free list, which belongs to whoever steps the job; nil keeps none.
 func FilePooled(r *rfile.Reader, cursors *rfile.Cursors) Input {
 	return fileInput{r: r, cursors: cursors}
 }

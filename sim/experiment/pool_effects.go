@@ -199,10 +199,12 @@ func (r *poolRun) compactions(ctx context.Context) error {
 		return err
 	}
 	defer files.close()
-	compact := func(pooled string, pool *iter.Pool) *effect {
-		return newEffect(workCompaction, pooled, func(ctx context.Context) error { return files.compact(ctx, pool) })
+	compact := func(pooled string, pool *iter.Pool, cursors *rfile.Cursors) *effect {
+		return newEffect(workCompaction, pooled, func(ctx context.Context) error { return files.compact(ctx, pool, cursors) })
 	}
-	effects := []*effect{compact(pooledNone, nil), compact(pooledMerges, iter.NewPool())}
+	effects := []*effect{
+		compact(pooledNone, nil, nil), compact(pooledMerges, iter.NewPool(), nil), compact(pooledCursors, iter.NewPool(), &rfile.Cursors{}),
+	}
 	for turn := range effectCompactions {
 		r.progress(Phase{Name: "compactions", Done: int64(turn), Total: effectCompactions, Unit: "turns"})
 		for _, e := range effects {
@@ -215,7 +217,7 @@ func (r *poolRun) compactions(ctx context.Context) error {
 	return nil
 }
 
-func (f *effectFiles) compact(ctx context.Context, pool *iter.Pool) error {
+func (f *effectFiles) compact(ctx context.Context, pool *iter.Pool, cursors *rfile.Cursors) error {
 	const name, stepEntries = "out.rf", 4096
 	spec := job.Spec{
 		Full: true, MaxVersions: 1, Writer: rfile.WriterOptions{Codec: "none"},
@@ -223,7 +225,7 @@ func (f *effectFiles) compact(ctx context.Context, pool *iter.Pool) error {
 		Remove: func() error { return f.fs.Remove(name) },
 	}
 	for _, file := range f.open {
-		spec.Inputs = append(spec.Inputs, job.File(file))
+		spec.Inputs = append(spec.Inputs, job.FilePooled(file, cursors))
 	}
 	j, err := job.New(spec, pool)
 	if err != nil {

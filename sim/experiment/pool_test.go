@@ -54,7 +54,7 @@ func TestPool(t *testing.T) {
 	if fresh, list := doc.Find(10, "fresh"), doc.Find(10, "freelist"); fresh.Bytes < 100 || list.Bytes > 10 && !checking {
 		t.Errorf("bytes: %v fresh, %v from a free list", fresh.Bytes, list.Bytes)
 	}
-	if len(doc.ShortMerges) != 9 || len(doc.Effects) != 5 {
+	if len(doc.ShortMerges) != 9 || len(doc.Effects) != 6 {
 		t.Fatalf("%+v, %+v", doc.ShortMerges, doc.Effects)
 	}
 	for _, s := range doc.ShortMerges {
