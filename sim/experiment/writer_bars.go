@@ -32,7 +32,9 @@ func (r *writerRun) bars() {
 		*b = within(*b, "times the time of fewest threads take most threads, actors, apply "+apply, r.scaling(apply), -unbounded, barManyThreads)
 		for _, memory := range r.o.MemoryBytes {
 			name := fmt.Sprintf("times the processor time of actors takes locked, apply %s, %d bytes", apply, memory)
-			*b = within(*b, name, r.lockedCPU(apply, memory), -unbounded, barLockedCPU)
+			one, more := r.lockedCPU(apply, memory)
+			*b = within(*b, name+", fewest threads", one, -unbounded, barLockedCPU)
+			*b = within(*b, name+", more threads", more, -unbounded, barLockedCPU)
 		}
 	}
 	r.barAdd()
@@ -69,15 +71,22 @@ func (r *writerRun) scaling(apply string) span {
 	return s
 }
 
-func (r *writerRun) lockedCPU(apply string, memory int64) span {
-	s := newSpan()
+// lockedCPU is the processor time of locked over that of actors, with the fewest threads, and with more, which have to wait for
+// the lock.
+func (r *writerRun) lockedCPU(apply string, memory int64) (one, more span) {
+	one, more = newSpan(), newSpan()
 	for _, c := range r.cells {
 		locked, ours := c.lane(writer.Locked), c.lane(writer.Actors)
-		if locked != nil && ours != nil && c.at.Apply == apply && c.at.MemoryBytes == memory {
-			s.add(float64(SpreadOf(locked.cpus).Median()) / float64(SpreadOf(ours.cpus).Median()))
+		if locked == nil || ours == nil || c.at.Apply != apply || c.at.MemoryBytes != memory {
+			continue
 		}
+		s := &more
+		if c.at.Threads == r.o.Threads[0] {
+			s = &one
+		}
+		s.add(float64(SpreadOf(locked.cpus).Median()) / float64(SpreadOf(ours.cpus).Median()))
 	}
-	return s
+	return one, more
 }
 
 // barAdd holds the 99.9th percentile of Add wherever nobody ever waited for memory.

@@ -135,11 +135,12 @@ func TestWriterBars(t *testing.T) {
 			return usual(at, v)
 		}
 	}
-	cpu := "the processor time of actors takes locked, apply free, 10485760 bytes: 1.50"
+	cpu := "the processor time of actors takes locked, apply free, 10485760 bytes, more threads: 1.50"
 	f(cpu, usual, 0, time.Microsecond) // which is here the time itself
 	f("free apply, 10000 tablets, 8 threads, 10485760 bytes: 1.49", slow(WriterPlace{Threads: 8, Apply: applyFree}, writer.Locked, 1490*time.Millisecond), 0, 1)
 	f("most threads, actors, apply real: 1.20", slow(WriterPlace{Threads: 16, Apply: applyReal}, writer.Actors, 1200*time.Millisecond), 0, 1)
 	f("intervals lie below 1: 1", slow(WriterPlace{Threads: 16, Apply: applyReal}, writer.Actors, 1060*time.Millisecond), 0, 1)
+	f("apply free, 10485760 bytes, fewest threads: 1.20", slow(WriterPlace{Threads: 1, Apply: applyFree}, writer.Locked, 1200*time.Millisecond), 0, 1)
 	f("99.9th percentile", usual, 0, 25*time.Microsecond)
 	f(cpu, usual, 1, time.Second) // they waited for memory
 }
