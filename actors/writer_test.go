@@ -386,12 +386,17 @@ func TestWriterPanicsAtEachMessage(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		most = 6
 	}
-	for _, victim := range []string{"/log.", "/t.", "/bins.", "/w."} {
+	for _, victim := range []string{"/log.", "/t.", "/bins.", "/w.", "/w. that share a buffer"} {
 		t.Run(victim, func(t *testing.T) {
+			victim, shared := strings.CutSuffix(victim, " that share a buffer")
+			binners := 2
+			if shared {
+				binners = 0
+			}
 			for after := range most {
 				runStore(t, vfs.Mem(), func(t *testing.T, s *actors.Store, k *killer) {
 					keepVersions(t, s)
-					w := newWriter(t, s, writer.Options{MemoryBytes: 4000, Latency: time.Second, Binners: 2})
+					w := newWriter(t, s, writer.Options{MemoryBytes: 4000, Latency: time.Second, Binners: binners})
 					k.mu.Lock()
 					k.target, k.after = victim, after
 					k.mu.Unlock()

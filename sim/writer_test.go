@@ -93,7 +93,7 @@ func (r *writerRun) play(t *testing.T, rng *rand.Rand, v writer.Variant) (crashe
 		return Crashed(err)
 	}
 	w, err := s.NewWriter("t", writer.Options{
-		Variant: v, MemoryBytes: 1 + int64(rng.IntN(8000)), Latency: time.Duration(1+rng.IntN(2000)) * time.Millisecond, AtLeastOnce: r.again,
+		Variant: v, Binners: 2 * rng.IntN(2), MemoryBytes: 1 + int64(rng.IntN(8000)), Latency: time.Duration(1+rng.IntN(2000)) * time.Millisecond, AtLeastOnce: r.again,
 		Durability: tablet.DurabilitySync,
 	})
 	if err != nil {

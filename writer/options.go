@@ -33,7 +33,8 @@ type Options struct {
 	AtLeastOnce bool
 	// Variant is how adding and binning go together. Default Actors.
 	Variant Variant
-	// Binners is how many actors bin, each for rows of its own, in Actors. Default what Go may run at once, from 2 to 8.
+	// Binners is how many actors bin in Actors, each for rows of its own. Default what Go may run at once, from 2 to 8; if
+	// MemoryBytes is less than 1 MiB for each they bin for all rows, in turn.
 	Binners int
 }
 

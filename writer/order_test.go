@@ -23,7 +23,7 @@ func TestOrder(t *testing.T) {
 		d.auto = func(s *Set) { ack <- s }
 		o := Options{
 			Variant: rapid.SampledFrom(Variants).Draw(t, "variant"), MemoryBytes: rapid.SampledFrom([]int64{1, 1000, 20_000, 1 << 20}).Draw(t, "memory"),
-			Binners: rapid.IntRange(1, 5).Draw(t, "binners"), Threads: rapid.IntRange(1, 3).Draw(t, "threads"),
+			Binners: rapid.IntRange(0, 5).Draw(t, "binners"), Threads: rapid.IntRange(1, 3).Draw(t, "threads"),
 		}
 		var dest Destination = d
 		if rapid.Bool().Draw(t, "blocking") {

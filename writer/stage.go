@@ -19,8 +19,8 @@ type stage interface {
 	ended(worker int, err error)
 }
 
-// begin sets up the variant and says how many workers it has.
-func (w *BatchWriter) begin() (workers int) {
+// begin sets up the variant and says how many workers it has. mayShare lets Actors choose how many buffers there are.
+func (w *BatchWriter) begin(mayShare bool) (workers int) {
 	half := max(w.opts.MemoryBytes/2, 1)
 	switch w.opts.Variant {
 	case Locked:
@@ -36,14 +36,26 @@ func (w *BatchWriter) begin() (workers int) {
 		w.stage = &noSyncStage{handoffStage{w: w}}
 		return 1
 	}
-	w.shards = make([]shard, w.opts.Binners)
-	w.cut = max(1, min(half/int64(len(w.shards)), cutMax))
-	for i := range w.shards {
-		w.shards[i].inbox.worker = i
+	n := w.opts.Binners
+	a := &actorStage{w: w, inboxes: make([]outbox, n), scratch: make([]binning.Scratch, n), current: make([]*Set, n)}
+	for i := range a.inboxes {
+		a.inboxes[i].worker = i
 	}
-	w.stage = &actorStage{w: w, scratch: make([]binning.Scratch, len(w.shards)), current: make([]*Set, len(w.shards))}
-	return len(w.shards)
+	w.shards = make([]shard, n)
+	if mayShare && half/int64(n) < cutMin {
+		w.shards, a.row = w.shards[:1], new(inOrder)
+	}
+	for i := range w.shards {
+		w.shards[i].index = i
+	}
+	w.cut = max(1, min(half/int64(len(w.shards)), cutMax))
+	w.stage = a
+	return n
 }
+
+// cutMin is the least of the memory that Actors makes a set of where it has a choice. Smaller sets have fewer mutations for each
+// tablet, and cost more to sort, to send and to answer for each. So where the memory is small the binners share one buffer.
+const cutMin = 512 << 10
 
 // cutMax is the most that Actors makes a set of: so much is sorted within the processor's caches, and sets that are on
 // their way while others fill keep everybody busy. Half of the memory can be in buffers at most, a quarter is where sets
@@ -66,8 +78,8 @@ type outbox struct {
 	dead   error // the worker has ended
 }
 
-// put queues a set and wakes the worker: a message if it sleeps, else none.
-func (o *outbox) put(h Host, s *Set) {
+// put queues a set and wakes the worker: a message if it sleeps, else none. If the worker has ended the set is refused.
+func (o *outbox) put(h Host, s *Set) (queued bool) {
 	o.mu.Lock()
 	dead, wake := o.dead, !o.woken
 	if dead == nil {
@@ -81,6 +93,7 @@ func (o *outbox) put(h Host, s *Set) {
 	case wake:
 		h.Wake(o.worker)
 	}
+	return dead == nil
 }
 
 // next takes a set; nil if there is none, and then the worker sleeps.
@@ -105,7 +118,8 @@ func (o *outbox) more() bool {
 	return o.woken
 }
 
-func (o *outbox) end(err error) {
+// end refuses what is queued, and whatever comes. It returns what was queued.
+func (o *outbox) end(err error) []*Set {
 	o.mu.Lock()
 	left := o.queue
 	o.queue, o.dead = nil, err
@@ -113,6 +127,7 @@ func (o *outbox) end(err error) {
 	for _, s := range left {
 		s.Refuse(err, false)
 	}
+	return left
 }
 
 // Work does what a worker was woken for. more says that it is to be called again, soon.
@@ -131,7 +146,7 @@ func (w *BatchWriter) Work(worker int) (more bool) {
 func (w *BatchWriter) binWorkers() int {
 	switch w.opts.Variant {
 	case Actors:
-		return len(w.shards)
+		return w.opts.Binners
 	case Locked:
 		return 0
 	}
@@ -147,18 +162,36 @@ func (w *BatchWriter) Ended(worker int, err error) {
 	w.stage.ended(worker, err)
 }
 
-// actorStage: each buffer has a worker, which bins its sets one after the other.
+// actorStage: each buffer has a worker, which bins its sets one after the other; or there is one buffer, whose sets the
+// workers bin in turn and pass on in the order in which they were made.
 type actorStage struct {
 	w       *BatchWriter
+	inboxes []outbox // of the workers
 	scratch []binning.Scratch
-	current []*Set // that a worker has in hand
+	current []*Set   // that a worker has in hand
+	row     *inOrder // of the one buffer; nil if each worker has its own
 }
 
 func (a *actorStage) full(sh *shard) {
-	if s := a.w.take(sh, sh.inbox.worker); s != nil {
-		sh.inbox.put(a.w.host, s) // under the lock, or another's set might overtake
+	if s := a.w.take(sh, sh.index); s != nil {
+		worker := sh.index
+		if a.row != nil {
+			worker = int(s.number % uint64(len(a.inboxes)))
+		}
+		if !a.inboxes[worker].put(a.w.host, s) { // under the lock, or another's set might overtake
+			a.pass(s)
+		}
 	}
 	sh.mu.Unlock()
+}
+
+// pass gives on a set that was binned, or refused: others may wait for their turn behind it.
+func (a *actorStage) pass(s *Set) {
+	if a.row != nil {
+		a.row.pass(a.w, s)
+	} else {
+		a.w.pass(s)
+	}
 }
 
 func (a *actorStage) push(last bool) {
@@ -171,23 +204,27 @@ func (a *actorStage) push(last bool) {
 }
 
 func (a *actorStage) work(worker int) (more bool) {
-	o := &a.w.shards[worker].inbox
+	o := &a.inboxes[worker]
 	s := o.next()
 	if s == nil {
 		return false
 	}
 	a.current[worker] = s
 	a.w.binSet(s, &a.scratch[worker])
-	a.w.pass(s)
+	a.pass(s)
 	a.current[worker] = nil
 	return o.more()
 }
 
 func (a *actorStage) ended(worker int, err error) {
+	left := a.inboxes[worker].end(err)
 	if s := a.current[worker]; s != nil {
 		s.Refuse(err, true)
+		left = append([]*Set{s}, left...)
 	}
-	a.w.shards[worker].inbox.end(err)
+	for _, s := range left {
+		a.pass(s)
+	}
 }
 
 // lockedStage: whoever fills the buffer bins it, and nobody adds meanwhile.

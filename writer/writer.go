@@ -44,7 +44,7 @@ type BatchWriter struct {
 	watch     clock.Timer
 }
 
-// shard is one of the buffers. With Actors each has a worker, which alone bins its sets; so the order in it is kept.
+// shard is one of the buffers. With Actors each may have a worker, which alone bins its sets; so the order in it is kept.
 type shard struct {
 	mu        sync.Mutex
 	parts     [][]binning.Item // that are full
@@ -53,7 +53,7 @@ type shard struct {
 	mutations int64            // added so far
 	total     int64            // estimated memory of those
 	closed    bool
-	inbox     outbox      // Actors: sets that wait for the worker
+	index     int
 	binning   atomic.Bool // somebody bins and holds the lock
 	_         [64]byte    // so that neighbours do not share a line of the processor's cache
 }
@@ -63,13 +63,15 @@ func New(h Host, d Destination, o Options) (*BatchWriter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	_, blocks := d.(Blocking)
+	mayShare := o.Binners == 0 && !blocks // what blocks is sent to by one thread for a buffer
 	o = o.withDefaults(runtime.GOMAXPROCS(0))
 	w := &BatchWriter{opts: o, host: h, clock: h.Clock(), dest: d}
 	w.memory.max = o.MemoryBytes
 	w.tracker.first = 1
 	w.scratch.New = func() any { return new(binning.Scratch) }
-	workers := w.begin()
-	if _, blocks := d.(Blocking); blocks {
+	workers := w.begin(mayShare)
+	if blocks {
 		w.senders = make([]outbox, w.sendThreads())
 		for i := range w.senders {
 			w.senders[i].worker = workers + i
