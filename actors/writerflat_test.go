@@ -28,10 +28,10 @@ func BenchmarkWriterFlat(b *testing.B) {
 	b.ReportMetric(float64(most)/(1<<20), "most-heap-MiB")
 }
 
-// writeFlat adds n mutations and looks at the heap ten times; it is an error if it grows by more than a sixteenth, or a
-// mailbox over its bound.
+// writeFlat adds n mutations and looks at the heap ten times; it is an error if it grows by more than 128 KiB, or a mailbox over
+// its bound.
 func writeFlat(tb testing.TB, n int) (least, most uint64) {
-	const rows, memory = 100_000, 10 << 20
+	const rows, memory, slack = 10_000, 1 << 20, 128 << 10
 	mutations := ticketMutations(rows)
 	rt := newRuntime(tb)
 	w, err := actors.NewWriter(rt, writer.Discard{Tablets: locate.FromSplits(1, "t", splitAt(rows, 1000))}, writer.Options{MemoryBytes: memory})
@@ -60,7 +60,7 @@ func writeFlat(tb testing.TB, n int) (least, most uint64) {
 		}
 		least, most = min(least, now), max(most, now)
 	}
-	if most > least+least/16 {
+	if most > least+slack {
 		tb.Errorf("between %d and %d bytes in use", least, most)
 	}
 	if over := rt.Overfilled(); len(over) > 0 {
