@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +23,34 @@ func rfilesOnly(*cobra.Command, []string, string) ([]string, cobra.ShellCompDire
 
 // completeFlag makes a flag complete.
 func completeFlag(c *cobra.Command, flag string, f cobra.CompletionFunc) {
-	if err := c.RegisterFlagCompletionFunc(flag, f); err != nil {
-		panic(err) // the flag was not registered first
+	all, _ := completions.Load(c)
+	list, _ := all.([]completion)
+	completions.Store(c, append(list, completion{flag, f}))
+}
+
+type completion struct {
+	flag string
+	f    cobra.CompletionFunc
+}
+
+// completions are the flags of commands that were made and not run yet: []completion by *cobra.Command. Cobra is told of them
+// only when a shell asks, since it keeps what it was told, and the command with it, for as long as the process lives.
+var completions sync.Map
+
+// tellCompletions is called once for each tree of commands that is run.
+func tellCompletions(c *cobra.Command, asked bool) {
+	all, _ := completions.LoadAndDelete(c)
+	list, _ := all.([]completion)
+	for _, x := range list {
+		if !asked {
+			break
+		}
+		if err := c.RegisterFlagCompletionFunc(x.flag, x.f); err != nil {
+			panic(err) // the flag was not registered first
+		}
+	}
+	for _, child := range c.Commands() {
+		tellCompletions(child, asked)
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"millrace/tablet"
 )
@@ -17,6 +20,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func (e *env) run(ctx context.Context, args []string) int {
 	root := newRoot(e)
+	tellCompletions(root, len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd))
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean the process's own
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := e.out.Flush(); err == nil {

@@ -28,7 +28,7 @@ of three numbers of sources.`[1:],
 		memory: `some 200 KB for each of --goroutines, and --ballast.`,
 		exits:  []int{4},
 		examples: `
-$ millrace sim pool --quick --samples 5000 --seeks 100
+$ millrace sim pool --quick --samples 5000 --seeks 100 --sources 2
 get and close of merges on …
 …
 checks

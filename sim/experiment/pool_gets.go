@@ -21,8 +21,19 @@ type poolRun struct {
 	done, total int64 // measurements of gets
 }
 
-// poolSlices is into how many parts the pass without a clock is cut. Between them the variants take turns.
-const poolSlices = 20
+// poolSlices is into how many parts the pass without a clock is cut at most. Between them the variants take turns, and the
+// collector is called, so parts are not smaller than pays.
+const (
+	poolSlices     = 20
+	poolSliceLeast = 1000 // operations
+)
+
+// parts is how often a goroutine gets and closes a merge of a lane, and in how many parts.
+func (r *poolRun) parts(lanes []*poolLane) (each, slices int) {
+	// Half as often over 32 sources, an eighth over 255: each takes that much longer.
+	each = max(r.o.Samples/r.o.Goroutines/(1+lanes[0].row.Sources/32), 1)
+	return each, min(max(each/poolSliceLeast, 1), poolSlices)
+}
 
 // poolLane is one variant with one number of sources.
 type poolLane struct {
@@ -69,7 +80,8 @@ func (r *poolRun) measureGets(ctx context.Context) error {
 		all = append(all, r.lanes(k))
 	}
 	for _, lanes := range all {
-		r.total += int64(len(lanes) * (1 + poolSlices))
+		_, slices := r.parts(lanes)
+		r.total += int64(len(lanes) * (1 + slices))
 	}
 	for _, lanes := range all {
 		if err := r.measureLanes(ctx, lanes); err != nil {
@@ -96,8 +108,7 @@ func makeBallast(n int) any {
 }
 
 func (r *poolRun) measureLanes(ctx context.Context, lanes []*poolLane) error {
-	// Half as often over 32 sources, an eighth over 255: each takes that much longer.
-	each := max(r.o.Samples/r.o.Goroutines/(1+lanes[0].row.Sources/32), 1)
+	each, slices := r.parts(lanes)
 	for _, l := range lanes {
 		for _, get := range l.gets { // fills the pools
 			get()
@@ -109,10 +120,10 @@ func (r *poolRun) measureLanes(ctx context.Context, lanes []*poolLane) error {
 			return err
 		}
 	}
-	for range poolSlices {
+	for range slices {
 		for _, l := range lanes {
 			runtime.GC()
-			l.slice(max(each/poolSlices, 1))
+			l.slice(max(each/slices, 1))
 			if err := r.measured(ctx); err != nil {
 				return err
 			}
