@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"syscall"
@@ -26,7 +27,7 @@ func TestPermissions(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		modes, err := vfs.Modes(dir)
-		if err != nil && !os.IsNotExist(err) { // a file may go while one looks
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // a file may go while one looks
 			t.Errorf("%s: %v", when, err)
 		}
 		checks++
