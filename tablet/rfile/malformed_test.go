@@ -3,10 +3,8 @@ package rfile
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"millrace/tablet"
@@ -32,35 +30,7 @@ func (a answer) String() string {
 // readers would notice must be refused all the same, or read right. No wrong entry comes out of any.
 func TestMalformed(t *testing.T) {
 	own := modelFiles(t)
-	// row takes a file apart, changes it and looks at the answer; at gives the places that the error may point at (none:
-	// any) and is nil where the file is not damaged but not supported; says is a part of the error.
-	row := func(name, host string, change func(m *model), want answer, says string, at func(m *model) []int64) {
-		t.Run(name, func(t *testing.T) {
-			m := takeApart(t, host, own[host])
-			m.sums = sumsNone
-			content := contentOf(t, own[host])
-			change(m)
-			file := m.write(t)
-			got, err := answerOf(t, file, content)
-			if got != want {
-				t.Fatalf("%v, want %v: %v", got, want, err)
-			}
-			if err == nil {
-				return
-			}
-			if !strings.Contains(err.Error(), says) {
-				t.Errorf("%v; want it to say %q", err, says)
-			}
-			var corrupt *tablet.CorruptError
-			if at == nil {
-				if !errors.Is(err, tablet.ErrUnsupported) {
-					t.Errorf("%v; want it to be unsupported", err)
-				}
-			} else if places := at(m); !errors.As(err, &corrupt) || len(places) > 0 && !slices.Contains(places, corrupt.Offset) || corrupt.File == "" {
-				t.Errorf("%v; want it at %d", err, places)
-			}
-		})
-	}
+	row := malformedRow(t, own)
 	atBlock := func(name string, i int) func(m *model) []int64 {
 		return func(m *model) []int64 { return []int64{m.block(t, name, i).region.Offset} }
 	}
