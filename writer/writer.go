@@ -2,7 +2,6 @@ package writer
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"runtime"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"millrace/internal/clock"
 	"millrace/tablet"
-	"millrace/tablet/locate"
 	"millrace/writer/binning"
 )
 
@@ -42,20 +40,6 @@ type BatchWriter struct {
 	timers    sync.Mutex
 	latency   clock.Timer
 	watch     clock.Timer
-}
-
-// shard is one of the buffers. With Actors each may have a worker, which alone bins its sets; so the order in it is kept.
-type shard struct {
-	mu        sync.Mutex
-	parts     [][]binning.Item // that are full
-	items     []binning.Item   // that are being filled
-	bytes     int64            // estimated memory of both
-	mutations int64            // added so far
-	total     int64            // estimated memory of those
-	closed    bool
-	index     int
-	binning   atomic.Bool // somebody bins and holds the lock
-	_         [64]byte    // so that neighbours do not share a line of the processor's cache
 }
 
 // New returns a writer to a destination. It is closed by whoever made it. Errors in the options are an ErrUsage.
@@ -174,95 +158,6 @@ func (w *BatchWriter) waitForLock(sh *shard) {
 	w.counters.longest(clock.Since(w.clock, began))
 }
 
-// shardOf gives each row one of n buffers: by its first and last bytes and its length, as in rows that count upwards the first
-// are alike and in others the last.
-func shardOf(p locate.Prefix, row []byte, n int) int {
-	h := p.First*0x9e3779b97f4a7c15 + p.Second + uint64(len(row))
-	if len(row) > 16 {
-		h = (h^h>>32)*0xd6e8feb86659fd93 + binary.BigEndian.Uint64(row[len(row)-8:])
-	}
-	h = (h ^ h>>32) * 0xd6e8feb86659fd93
-	return int((h >> 32) * uint64(n) >> 32)
-}
-
-// take makes a set of a buffer, whose lock is held. It is nil if there is nothing in it.
-func (w *BatchWriter) take(sh *shard, index int) *Set {
-	if sh.bytes == 0 {
-		return nil
-	}
-	s := w.newSet(index)
-	w.move(sh, s)
-	w.tracker.begin(s)
-	return s
-}
-
-func (w *BatchWriter) newSet(index int) *Set {
-	return &Set{w: w, shard: index, Durability: w.opts.Durability, AtLeastOnce: w.opts.AtLeastOnce}
-}
-
-// extend makes place in a buffer. A part has as many items as the buffer will have, if they are of one size, and partItems at
-// most: what is sorted and binned at a time, whatever the set.
-func (w *BatchWriter) extend(sh *shard, size int64) {
-	if len(sh.items) > 0 {
-		sh.parts = append(sh.parts, sh.items)
-	}
-	if sh.items = w.items.get(); cap(sh.items) == 0 {
-		sh.items = make([]binning.Item, 0, min(max(w.cut/size+1, partItemsMin), partItems))
-	}
-}
-
-// move appends a buffer's content to a set.
-func (w *BatchWriter) move(sh *shard, s *Set) {
-	for _, p := range append(sh.parts, sh.items) {
-		s.parts = append(s.parts, p)
-		s.left.Add(int64(len(p)))
-	}
-	s.leftBytes.Add(sh.bytes)
-	sh.parts, sh.items, sh.bytes = nil, nil, 0
-}
-
-// recycle keeps a set's arrays for buffers, once it has been binned.
-func (w *BatchWriter) recycle(s *Set) {
-	for _, p := range s.parts {
-		clear(p)
-		w.items.give(p[:0], sparesMax)
-	}
-	s.parts = nil
-}
-
-// partItems are 128 KiB. There are partItemsMin even if the first mutation is large: arrays are used again.
-const (
-	partItems    = 4096
-	partItemsMin = 256
-)
-
-// sparesMax is how many arrays are kept that nobody needs: as many as there are sets on their way at most times.
-const sparesMax = 64
-
-// spares are empty arrays for those to come.
-type spares[T any] struct {
-	mu  sync.Mutex
-	all [][]T
-}
-
-func (s *spares[T]) get() (items []T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.all); n > 0 {
-		items, s.all[n-1] = s.all[n-1], nil
-		s.all = s.all[:n-1]
-	}
-	return items
-}
-
-func (s *spares[T]) give(items []T, most int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.all) < most {
-		s.all = append(s.all, items)
-	}
-}
-
 // binSet bins a set and passes it on.
 func (w *BatchWriter) binSet(s *Set, scratch *binning.Scratch) {
 	began := w.clock.Now()
@@ -302,31 +197,4 @@ func (w *BatchWriter) settled(s *Set) {
 	clear(bins)
 	w.bins.give(bins[:0], sparesMax)
 	w.tracker.settled(s)
-}
-
-// errFailed is for whoever waits for memory when a mutation has failed.
-var errFailed = fmt.Errorf("batch writer has failed")
-
-// reject notes failures. From the first on nothing is added any more.
-func (w *BatchWriter) reject(mutations []*tablet.Mutation, e tablet.Extent, err error, unknown bool) {
-	w.rejecting.Lock()
-	var all []Failure
-	if old := w.failed.Load(); old != nil {
-		all = old.Failed
-	}
-	for _, m := range mutations {
-		all = append(all, Failure{Mutation: m, Extent: e, Err: err, Unknown: unknown})
-	}
-	w.failed.Store(&RejectedError{Failed: all}) // older ones see the front of the same array
-	w.rejecting.Unlock()
-	w.counters.failed.Add(int64(len(mutations)))
-	w.memory.turnAway(errFailed)
-}
-
-// rejection is the error that names what has failed; nil if nothing has.
-func (w *BatchWriter) rejection() error {
-	if failed := w.failed.Load(); failed != nil {
-		return failed
-	}
-	return nil
 }
