@@ -64,6 +64,9 @@ func (c *compaction) adopt(w *writerFlags) error {
 		if !slices.Contains(bcfile.Codecs(), w.codec) {
 			w.codec = bcfile.Gz
 		}
+		if err := w.checkLevel(); err != nil {
+			return err
+		}
 	}
 	return w.adoptExtras(c.newest())
 }

@@ -118,7 +118,8 @@ func classAndOptions(text, pkg string, known []string) (class string, options ma
 	parts := strings.Split(text, ",")
 	class = strings.TrimPrefix(parts[0], pkg)
 	if !slices.Contains(known, class) {
-		return "", nil, fmt.Errorf("%q is not known, nearest is %q", parts[0], nearest.Name(class, append([]string{"none"}, known...)))
+		all := append([]string{"none"}, known...)
+		return "", nil, fmt.Errorf("%q is not known, want one of %s; nearest is %q", parts[0], strings.Join(all, ", "), nearest.Name(class, all))
 	}
 	options = map[string]string{}
 	for _, part := range parts[1:] {

@@ -52,7 +52,9 @@ func TestExtrasCarried(t *testing.T) {
 		t.Helper()
 		s.fails(2, text, append(append([]string{"rfile", "convert"}, flags...), "out.rf", "new.rf")...)
 	}
-	f(`"RowSamler" is not known, nearest is "RowSampler"`, "--sampler", "RowSamler")
+	f(`want one of none, RowFunctor, ColumnFamilyFunctor, ColumnQualifierFunctor; nearest is`, "--bloom", "Foo")
+	f(`"RowSamler" is not known, want one of none, RowSampler, RowColumnSampler; nearest is "RowSampler"`, "--sampler", "RowSamler")
+	f("--level is 99: codec gz has no level 99", "--level", "99") // the codec is that of the input
 	f("modulus", "--sampler", "RowSampler,hasher=md5")
 	f("hasher", "--sampler", "RowSampler,hasher=md6,modulus=1")
 	f(`"modulus" is not option=value`, "--sampler", "RowSampler,modulus")

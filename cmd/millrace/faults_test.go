@@ -109,7 +109,7 @@ func TestInterrupt(t *testing.T) {
 					}
 				} else {
 					interrupted++
-					if r.code != 130 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "interrupted") {
+					if r.code != 130 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "written: interrupted") {
 						t.Errorf("call %d of %d: exit %d, %s", n, calls, r.code, r.stderr)
 					}
 				}

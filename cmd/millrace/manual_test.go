@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,9 @@ func everyCommand(visit func(path []string, c *cobra.Command)) {
 	walk(nil, newRoot(newEnv(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})))
 }
 
+// helpWidth is the most characters of a line of prose. Some lines of a memory's bound begin behind "Memory: ".
+const helpWidth = 124
+
 // TestHelp holds the help of every command to what all of them promise: what it does, exit codes, two examples.
 func TestHelp(t *testing.T) {
 	s := newShell(t)
@@ -37,6 +41,11 @@ func TestHelp(t *testing.T) {
 		for _, part := range []string{c.Long, "Usage:\n  millrace " + strings.Join(path, " "), "Exit codes:\n  0 ", "\n  130 ", "Examples:\n$ millrace"} {
 			if !strings.Contains(help, part) {
 				t.Errorf("help of %s lacks %q", strings.Join(path, " "), part)
+			}
+		}
+		for _, line := range strings.Split(c.Long, "\n") {
+			if n := utf8.RuneCountInString(line); path[0] == "rfile" && n > helpWidth {
+				t.Errorf("help of %s has a line of %d characters: %s", strings.Join(path, " "), n, line)
 			}
 		}
 		if path[0] == "rfile" && !strings.Contains(help, "\nMemory: ") {

@@ -24,8 +24,11 @@ type outputDir struct {
 
 // createDir begins one. The directory must not exist, or be empty.
 func (e *env) createDir(path string) (*outputDir, error) {
-	if path == "" {
+	switch path {
+	case "":
 		return nil, usagef("the output directory has no name")
+	case "-":
+		return nil, usagef("RFiles are not written to standard output: give OUTDIR a name, ./- if it has to be this one")
 	}
 	d := &outputDir{path: path}
 	err := d.open(e)

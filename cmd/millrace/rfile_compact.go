@@ -65,7 +65,7 @@ out2.rf: 72 entries in 966 bytes, codec lz4, …
 	flags.BoolVar(&o.full, "full", false, "there is no older data: drop delete markers too")
 	flags.IntVar(&o.versions, "versions", o.versions, "how many versions of a cell to keep; 0 keeps all")
 	flags.StringArrayVar(&o.iterators, "iter", nil, "`SETTING` of an iterator, as above; may be given several times")
-	flags.Var(&o.merge, "merge", "how the merge decides: a tree of losers, or a heap as before (old) and after (new, swap) the ticket; the output is the same")
+	flags.Var(&o.merge, "merge", "how the merge decides: a tree of losers, or a heap as before (old) and after (new, swap) ACCUMULO-2827; the output is the same")
 	o.merge.complete(c, "merge")
 	completeFlag(c, "iter", iteratorNames)
 	o.writer.register(c, "", "the last IN")

@@ -26,7 +26,8 @@ and groups are those of IN, and everything else has its default. Files of any RF
 Samples and Bloom filter are made anew, by the configuration that IN has them by, or another with --sampler and --bloom.
 What cannot be made, as of a sampler of one's own, and other named blocks are not carried over; the output says which.`,
 		memory: `of IN the index root, the checksums (16 bytes a block), and of each group three data blocks, one index block a
-level twice and a batch of keys; of OUT three blocks, as they are and compressed, and at most 10 MiB of index, with a sampler 10 MB, with a Bloom filter its bits.`,
+level twice and a batch of keys; of OUT three blocks, as they are and compressed, and at most 10 MiB of index,
+with a sampler 10 MB, with a Bloom filter its bits.`,
 		exits: []int{3, 6},
 		examples: `
 $ millrace rfile convert --codec zstd --sampler none out.rf v8_lgs_sample.rf

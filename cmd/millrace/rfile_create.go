@@ -35,8 +35,7 @@ empty, or false. "cat --format ndjson" prints this form; the field g that it add
 A line that is no entry counts as damaged data: it is reported with its number, and nothing is written. Entries beyond
 the memory go to temporary files in a hidden directory beside OUT, which is removed.`,
 		memory: `--memory and some 12M for the program itself, whatever the number of entries; with --sampler 10 MB, with --bloom
-the bits of the filter. A line may take an eighth of
---memory.`,
+the bits of the filter. A line may take an eighth of --memory.`,
 		exits:   []int{3, 6},
 		meaning: map[int]string{3: "data is damaged, or a line is no entry"},
 		examples: `

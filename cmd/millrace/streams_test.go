@@ -80,6 +80,7 @@ func TestDash(t *testing.T) {
 	for _, command := range []string{"create -", "convert - v8_edge.rf", "compact --force - v8_edge.rf"} {
 		s.fails(2, "an RFile is not written to standard output", append([]string{"rfile"}, strings.Fields(command)...)...)
 	}
+	s.fails(2, "RFiles are not written to standard output", "rfile", "split", "--at", "a", "-", "v8_edge.rf")
 	s.ok("rfile", "convert", "./-", "v8_edge.rf")
 	s.ok("rfile", "verify", "./-")
 	if got := s.names(); len(got) != 2 {

@@ -27,6 +27,7 @@ func message(command string, err error) string {
 	text := oneLine(err.Error())
 	switch {
 	case errors.Is(err, context.Canceled):
+		text = strings.ReplaceAll(text, "compaction: "+context.Canceled.Error(), "interrupted")
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	case errors.Is(err, tablet.ErrUsage):
 		text = strings.TrimSuffix(text, ": "+tablet.ErrUsage.Error()) + " (see " + command + " --help)"

@@ -86,14 +86,19 @@ func (w *writerFlags) check() error {
 	if err := (rfile.WriterOptions{Sampler: w.sampler.value, Bloom: w.bloom.value}).Validate(); err != nil {
 		return err
 	}
-	if c := w.codec; c != "" {
-		comp, err := bcfile.NewCompressor(c, w.level)
-		if err != nil {
-			return usagef("--level is %d: %v", w.level, err)
-		}
-		return comp.Close()
+	return w.checkLevel()
+}
+
+// checkLevel asks the codec, if it is known by now.
+func (w *writerFlags) checkLevel() error {
+	if w.codec == "" {
+		return nil
 	}
-	return nil
+	c, err := bcfile.NewCompressor(w.codec, w.level)
+	if err != nil {
+		return usagef("--level is %d: %v", w.level, err)
+	}
+	return c.Close()
 }
 
 // options are the writer's.
