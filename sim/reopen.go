@@ -79,12 +79,17 @@ func (p *Player) look() error {
 
 // reopen closes the store and opens it again. With faults an opening may fail, but not for ever.
 func (p *Player) reopen(op Op) error {
-	if err := p.World.CloseStore(); err != nil && p.tolerated(op, err) != errSkipped {
-		return fmt.Errorf("close: %w", err)
+	// A clean close keeps everything but what was never logged. One that failed may not have written what the log still
+	// had in memory, and says so.
+	kept := tablet.DurabilityLog
+	if err := p.World.CloseStore(); err != nil {
+		if p.tolerated(op, err) != errSkipped {
+			return fmt.Errorf("close: %w", err)
+		}
+		kept = keeps(true)
 	}
-	// A clean close keeps everything but what was never logged.
 	for _, table := range slices.Sorted(maps.Keys(p.Models)) {
-		p.Models[table].Crash(tablet.DurabilityLog, p.extents[table])
+		p.Models[table].Crash(kept, p.extents[table])
 	}
 	return p.open(op)
 }
