@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"millrace/internal/wire"
@@ -222,11 +223,14 @@ func contentOf(t testing.TB, file []byte) string {
 	return s
 }
 
-// modelFiles are small files of every kind: ours in each codec with groups, samples, a filter, sums and a deep index, and
-// those of Accumulo's that are at hand and in a codec that can be written.
+// modelFiles are small files of every kind: ours in each codec with groups, samples, a filter, sums and a deep index, of
+// each older version, and those of Accumulo's that are at hand and in a codec that can be written.
 func modelFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := ownFiles(t)
+	for _, version := range []int{3, 4, 6, 7} {
+		files[fmt.Sprintf("version %d", version)] = olderFile(t, version, olderEntries())
+	}
 	for _, path := range goldenPaths(t) {
 		g := loadGolden(t, path)
 		if g.Size > 80_000 || g.Codec == bcfile.Bzip2 {
