@@ -40,6 +40,10 @@ type groupWriter struct {
 // maxEntryBytes keeps a block of one entry below the format's 2 GiB, with room for lengths and flags.
 const maxEntryBytes = math.MaxInt32 - 1024
 
+// maxBlockBytes is the most that a block may reach with its next entry, lengths and flags not counted. One that would pass
+// it is closed before, whatever its size was to be.
+const maxBlockBytes = math.MaxInt32 - 129
+
 func newGroupWriter(w *Writer, g *Group, families [][]byte) *groupWriter {
 	gw := &groupWriter{w: w, g: g, counts: map[string]*int64{}, meta: &w.meta}
 	gw.index = indexWriter{bc: w.bc, limit: w.o.IndexBlockBytes}
@@ -71,7 +75,8 @@ func (g *groupWriter) startGroup(k *tablet.Key) {
 // put adds an entry to the open block, or closes that and begins another. encoded, unless nil, is the entry as it stands
 // behind the one before it.
 func (g *groupWriter) put(k *heldKey, value []byte, same, shared int, encoded []byte) error {
-	if int64(len(k.data))+int64(len(value)) > maxEntryBytes {
+	size := int64(len(k.data)) + int64(len(value))
+	if size > maxEntryBytes {
 		return errEntryBytes(k.key(), len(value))
 	}
 	if err := g.count(k.family(), same); err != nil {
@@ -82,7 +87,7 @@ func (g *groupWriter) put(k *heldKey, value []byte, same, shared int, encoded []
 			return err
 		}
 	}
-	if len(g.block) > g.limit() {
+	if len(g.block) > g.limit() || int64(len(g.block))+size > maxBlockBytes {
 		if err := g.considerCut(k.key(), value); err != nil {
 			return err
 		}
@@ -137,7 +142,7 @@ func (g *groupWriter) considerCut(k tablet.Key, value []byte) error {
 	short := shorten(&prev, &k)
 	limit := int(float64(g.w.o.BlockBytes) * 1.1)
 	if (float64(short.Size()) <= g.threshold || raw > limit) && !g.sizes.giant(short.Size()) ||
-		int64(k.Size())+int64(len(value))+int64(raw)+128 >= math.MaxInt32 {
+		int64(k.Size())+int64(len(value))+int64(raw) > maxBlockBytes {
 		return g.cut(&short, false)
 	}
 	return nil

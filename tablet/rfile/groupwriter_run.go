@@ -69,10 +69,14 @@ func (g *groupWriter) fits(refs []tablet.EntryRef) int {
 		return 0
 	}
 	from := refs[0].At
-	if last := refs[len(refs)-1].At; int64(last-from) <= int64(room) {
-		return len(refs)
+	n := len(refs)
+	if last := refs[n-1].At; int64(last-from) > int64(room) {
+		n = sort.Search(n, func(i int) bool { return int64(refs[i].At-from) > int64(room) })
 	}
-	return sort.Search(len(refs), func(i int) bool { return int64(refs[i].At-from) > int64(room) })
+	if most := maxBlockBytes - int64(len(g.block)); n > 0 && int64(refs[n-1].End-from) > most {
+		n = sort.Search(n, func(i int) bool { return int64(refs[i].End-from) > most })
+	}
+	return n
 }
 
 // putRun is put for entries lo to hi of a batch, all of which go into the open block as they stand. Each is in the books
