@@ -37,10 +37,11 @@ func NewWriter(rt *Runtime, d writer.Destination, o writer.Options) (*writer.Bat
 }
 
 func newWriter(h *writerHost, d writer.Destination, o writer.Options) (*writer.BatchWriter, error) {
+	number := h.rt.writers.Add(1)
 	if h.rt.sched != nil && o.Binners == 0 {
-		o.Binners = 2 // the same on every machine
+		o.Binners = []int{2, 5}[number%2] // the same on every machine: a few, which share a buffer, or many, which do not
 	}
-	h.name = nameWriter(h.rt.writers.Add(1))
+	h.name = nameWriter(number)
 	w, err := writer.New(h, d, o)
 	if err != nil {
 		return nil, errors.Join(err, h.Stop(context.Background()))

@@ -1,7 +1,7 @@
 // Package writer has the BatchWriter: mutations are added one by one, by any number of goroutines, and come to their tablets
 // in sets, within a bound of memory.
 //
-//	Add ──► buffer, by row ──► set ──► binning, by a worker ──► Destination ──► Done or Fail ──► memory is given back
+//	Add ──► buffer ──► set ──► binning, by a worker ──► Destination ──► Done or Fail ──► memory is given back
 //
 // In the order one meets them:
 //

@@ -33,8 +33,8 @@ type Options struct {
 	AtLeastOnce bool
 	// Variant is how adding and binning go together. Default Actors.
 	Variant Variant
-	// Binners is how many actors bin in Actors, each for rows of its own. Default what Go may run at once, from 2 to 8; if
-	// MemoryBytes is less than 1 MiB for each they bin for all rows, in turn.
+	// Binners is how many actors bin in Actors. Default what Go may run at once, from 2 to 8. Up to 4 bin for all rows, in
+	// turn; of more each has rows of its own, unless MemoryBytes is less than 1 MiB for each.
 	Binners int
 }
 
@@ -45,8 +45,8 @@ const NoLatency = time.Duration(math.MaxInt64)
 type Variant uint8
 
 const (
-	// Actors: adds go to one of several buffers, by row, and a full one is binned by the actor that it belongs to. No add
-	// ever waits for binning.
+	// Actors: a full buffer goes to one of several actors, which bins it. If there are many actors each has a buffer of its
+	// own, by row. No add ever waits for binning.
 	Actors Variant = iota
 	// Locked: one buffer, and whoever fills it bins it before anybody else may add. Source: Accumulo before 1.6.6.
 	Locked

@@ -10,17 +10,49 @@ import (
 )
 
 // shard is one of the buffers. With Actors each may have a worker, which alone bins its sets; so the order in it is kept.
+//
+// What every Add touches is in the first 64 bytes, one line of the processor's cache: when threads add at the same time on
+// several cores, the lines that go from one to the other are most of what an Add costs.
 type shard struct {
-	mu        sync.Mutex
+	mu     sync.Mutex
+	closed bool
+	items  []binning.Item // that are being filled
+	bytes  int64          // estimated memory of those and of parts
+	credit int64          // memory that was taken for mutations to come
+	index  int
+
 	parts     [][]binning.Item // that are full
-	items     []binning.Item   // that are being filled
-	bytes     int64            // estimated memory of both
-	mutations int64            // added so far
+	mutations int64            // taken out so far
 	total     int64            // estimated memory of those
-	closed    bool
-	index     int
-	binning   atomic.Bool // somebody bins and holds the lock
-	_         [64]byte    // so that neighbours do not share a line of the processor's cache
+	binning   atomic.Bool      // somebody bins and holds the lock
+	_         [148]byte        // to 256, so that neighbours share no line; lines are fetched in pairs
+}
+
+// draw takes memory for a mutation from what the buffer has in hand, or a piece of the writer's. It wants the lock.
+func (sh *shard) draw(m *memory, bytes int64) bool {
+	if bytes > sh.credit {
+		piece := m.try(bytes)
+		if piece == 0 {
+			return false
+		}
+		sh.credit += piece
+	}
+	sh.credit -= bytes
+	return true
+}
+
+// pushed is told when all that is buffered is to be sent. It wants the lock.
+func (sh *shard) pushed(w *BatchWriter, last bool) {
+	sh.closed = sh.closed || last
+	sh.giveBack(&w.memory)
+}
+
+// giveBack returns what nobody has drawn. It wants the lock.
+func (sh *shard) giveBack(m *memory) {
+	if sh.credit > 0 {
+		m.release(sh.credit)
+		sh.credit = 0
+	}
 }
 
 // shardOf gives each row one of n buffers: by its first and last bytes and its length, as in rows that count upwards the first
@@ -32,6 +64,15 @@ func shardOf(p locate.Prefix, row []byte, n int) int {
 	}
 	h = (h ^ h>>32) * 0xd6e8feb86659fd93
 	return int((h >> 32) * uint64(n) >> 32)
+}
+
+// buffered is how many mutations are in a buffer. It wants the lock.
+func (sh *shard) buffered() int64 {
+	n := len(sh.items)
+	for _, p := range sh.parts {
+		n += len(p)
+	}
+	return int64(n)
 }
 
 // take makes a set of a buffer, whose lock is held. It is nil if there is nothing in it.
@@ -62,11 +103,15 @@ func (w *BatchWriter) extend(sh *shard, size int64) {
 
 // move appends a buffer's content to a set.
 func (w *BatchWriter) move(sh *shard, s *Set) {
+	n := int64(0)
 	for _, p := range append(sh.parts, sh.items) {
 		s.parts = append(s.parts, p)
-		s.left.Add(int64(len(p)))
+		n += int64(len(p))
 	}
+	s.left.Add(n)
 	s.leftBytes.Add(sh.bytes)
+	sh.mutations += n
+	sh.total += sh.bytes
 	sh.parts, sh.items, sh.bytes = nil, nil, 0
 }
 

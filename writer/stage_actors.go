@@ -38,7 +38,7 @@ func (a *actorStage) push(last bool) {
 	for i := range a.w.shards {
 		sh := &a.w.shards[i]
 		sh.mu.Lock()
-		sh.closed = sh.closed || last
+		sh.pushed(a.w, last)
 		a.full(sh)
 	}
 }

@@ -35,7 +35,7 @@ func (h *handoffStage) handOver(s *Set) bool {
 func (h *handoffStage) push(last bool) {
 	sh := &h.w.shards[0]
 	sh.mu.Lock()
-	sh.closed = sh.closed || last
+	sh.pushed(h.w, last)
 	h.full(sh)
 }
 

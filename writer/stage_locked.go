@@ -16,7 +16,7 @@ func (l *lockedStage) full(sh *shard) {
 func (l *lockedStage) push(last bool) {
 	sh := &l.w.shards[0]
 	sh.mu.Lock()
-	sh.closed = sh.closed || last
+	sh.pushed(l.w, last)
 	l.full(sh)
 }
 

@@ -24,7 +24,9 @@ func (n *noSyncStage) cut(all, last bool) {
 		for i := range w.shards {
 			sh := &w.shards[i]
 			sh.mu.Lock()
-			sh.closed = sh.closed || last
+			if all {
+				sh.pushed(w, last)
+			}
 			if sh.bytes > 0 {
 				w.move(sh, s)
 			}

@@ -22,7 +22,8 @@ type Stats struct {
 	// LongestAdd is the longest single Add among those that had to wait for something: for memory, for another's add, or
 	// for binning. Those that had not take less than a microsecond, and no time is taken of them.
 	LongestAdd time.Duration
-	// Memory is the estimated memory of what is not settled, and LargestMemory the most there was at a time.
+	// Memory is the estimated memory of what is not settled, and LargestMemory the most that was taken at a time, with what
+	// buffers have taken for mutations to come.
 	Memory, LargestMemory int64
 }
 
@@ -54,8 +55,9 @@ func (w *BatchWriter) Stats() Stats {
 	for i := range w.shards {
 		sh := &w.shards[i]
 		sh.mu.Lock()
-		s.Mutations += sh.mutations
-		s.Bytes += sh.total
+		s.Mutations += sh.mutations + sh.buffered()
+		s.Bytes += sh.total + sh.bytes
+		s.Memory -= sh.credit
 		sh.mu.Unlock()
 	}
 	return s

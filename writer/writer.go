@@ -48,13 +48,13 @@ func New(h Host, d Destination, o Options) (*BatchWriter, error) {
 		return nil, err
 	}
 	_, blocks := d.(Blocking)
-	mayShare := o.Binners == 0 && !blocks // what blocks is sent to by one thread for a buffer
 	o = o.withDefaults(runtime.GOMAXPROCS(0))
 	w := &BatchWriter{opts: o, host: h, clock: h.Clock(), dest: d}
 	w.memory.max = o.MemoryBytes
 	w.tracker.first = 1
 	w.scratch.New = func() any { return new(binning.Scratch) }
-	workers := w.begin(mayShare)
+	workers := w.begin(!blocks)
+	w.memory.piece = min(o.MemoryBytes/8/int64(max(len(w.shards), 8)), pieceMax)
 	if blocks {
 		w.senders = make([]outbox, w.sendThreads())
 		for i := range w.senders {
@@ -82,17 +82,17 @@ func (w *BatchWriter) Add(ctx context.Context, m *tablet.Mutation) error {
 		return failed
 	}
 	it := binning.NewItem(m)
-	if !w.memory.try(int64(it.Bytes)) {
-		if err := w.waitForMemory(ctx, int64(it.Bytes)); err != nil {
-			return err
-		}
-	}
 	sh := &w.shards[0]
 	if len(w.shards) > 1 {
 		sh = &w.shards[shardOf(it.Prefix, m.Row(), len(w.shards))]
 	}
-	if !sh.mu.TryLock() {
-		w.waitForLock(sh)
+	w.lock(sh)
+	if size := int64(it.Bytes); !sh.draw(&w.memory, size) {
+		sh.mu.Unlock()
+		if err := w.waitForMemory(ctx, size); err != nil {
+			return err
+		}
+		w.lock(sh)
 	}
 	return w.put(sh, it)
 }
@@ -101,8 +101,9 @@ func (w *BatchWriter) Add(ctx context.Context, m *tablet.Mutation) error {
 func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 	size := int64(it.Bytes)
 	if sh.closed {
+		sh.credit += size
+		sh.giveBack(&w.memory)
 		sh.mu.Unlock()
-		w.memory.release(size)
 		return errClosed
 	}
 	if sh.bytes == 0 {
@@ -113,8 +114,6 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 	}
 	sh.items = append(sh.items, it)
 	sh.bytes += size
-	sh.mutations++
-	sh.total += size
 	full := sh.bytes >= w.cut
 	if w.opts.Variant == NoSync {
 		// All who find it full: were it one, a set would grow for as long as that one is held up.
@@ -149,7 +148,10 @@ func (w *BatchWriter) waitForMemory(ctx context.Context, size int64) error {
 	return err
 }
 
-func (w *BatchWriter) waitForLock(sh *shard) {
+func (w *BatchWriter) lock(sh *shard) {
+	if sh.mu.TryLock() {
+		return
+	}
 	began := w.clock.Now()
 	if sh.binning.Load() {
 		w.counters.binningWaits.Add(1)

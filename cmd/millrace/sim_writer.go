@@ -23,7 +23,7 @@ that is forgotten five times in a run and takes 10 ms to be had again.
 This is the experiment of ACCUMULO-1755. With locked whoever fills half of the memory bins it to tablets, and nobody may
 add meanwhile; handoff, the merged change, has one thread that bins, and whoever fills another set meanwhile bins it
 himself, under the same lock; nosync, the ticket's second experiment, is handoff without one lock around add; actors is
-the engine's own: several buffers, each with an actor that bins, so that no add waits for binning.
+the engine's own: several actors bin full buffers, so that no add waits for binning.
 
 The number of sets that locked, handoff and nosync send follows from Accumulo's estimate of a mutation's memory, and is
 checked, as is that every mutation is acknowledged, and in the store once. Times are medians of several runs; one Add in
