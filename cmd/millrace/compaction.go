@@ -22,6 +22,7 @@ type compaction struct {
 	inputs  []string
 	force   bool
 	like    string          // file whose groups are taken, if there is one beside the inputs
+	verify  bool            // read outputs back before they get their names
 	readers []*rfile.Reader // oldest first, as the inputs
 }
 
@@ -112,6 +113,9 @@ func (c *compaction) write(ctx context.Context, spec job.Spec, out *output, p *p
 	}
 	result.meta, result.books = j.Result()
 	result.stats = j.Stats()
+	if c.verify {
+		return result, readBack(ctx, out, result.meta, p)
+	}
 	return result, nil
 }
 

@@ -40,7 +40,7 @@ Without flags, codec and locality groups are those of the last file, the newest,
 anew by the configuration that it has them by. What of any file is not carried over, the output says.`,
 		memory: `of each input the index root, the checksums (16 bytes a block), and of each group three data blocks, one index
 block a level twice and a batch of keys; of OUT three blocks, as they are and compressed, and at most 10 MiB of index,
-with a sampler 10 MB, with a Bloom filter its bits. Iterators come on top.`,
+with a sampler 10 MB, with a Bloom filter its bits; with --verify what "verify --deep" takes. Iterators come on top.`,
 		exits: []int{3, 6},
 		examples: `
 $ millrace rfile compact out.rf v8_bloom.rf v8_multilevel.rf
@@ -137,7 +137,7 @@ func (e *env) compact(ctx context.Context, path string, inputs []string, o compa
 	if err != nil {
 		return err
 	}
-	c := compaction{label: "compact", path: path, inputs: inputs, like: o.writer.groupsLike, force: o.writer.force}
+	c := compaction{label: "compact", path: path, inputs: inputs, like: o.writer.groupsLike, force: o.writer.force, verify: o.writer.verify}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.openInputs(e); err != nil {
 		return err

@@ -27,7 +27,7 @@ Samples and Bloom filter are made anew, by the configuration that IN has them by
 What cannot be made, as of a sampler of one's own, and other named blocks are not carried over; the output says which.`,
 		memory: `of IN the index root, the checksums (16 bytes a block), and of each group three data blocks, one index block a
 level twice and a batch of keys; of OUT three blocks, as they are and compressed, and at most 10 MiB of index,
-with a sampler 10 MB, with a Bloom filter its bits.`,
+with a sampler 10 MB, with a Bloom filter its bits; with --verify what "verify --deep" takes.`,
 		exits: []int{3, 6},
 		examples: `
 $ millrace rfile convert --codec zstd --sampler none out.rf v8_lgs_sample.rf
@@ -65,7 +65,7 @@ func (e *env) convert(ctx context.Context, path, input string, o convertOptions)
 	if err := o.writer.check(); err != nil {
 		return err
 	}
-	c := compaction{label: "convert " + input, path: path, inputs: []string{input}, like: o.writer.groupsLike, force: o.writer.force}
+	c := compaction{label: "convert " + input, path: path, inputs: []string{input}, like: o.writer.groupsLike, force: o.writer.force, verify: o.writer.verify}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.openInputs(e); err != nil {
 		return err

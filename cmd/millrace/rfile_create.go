@@ -35,7 +35,8 @@ empty, or false. "cat --format ndjson" prints this form; the field g that it add
 A line that is no entry counts as damaged data: it is reported with its number, and nothing is written. Entries beyond
 the memory go to temporary files in a hidden directory beside OUT, which is removed.`,
 		memory: `--memory and some 12M for the program itself, whatever the number of entries; with --sampler 10 MB, with --bloom
-the bits of the filter. A line may take an eighth of --memory.`,
+the bits of the filter. A line may take an eighth of --memory. With --verify what
+"verify --deep" takes.`,
 		exits:   []int{3, 6},
 		meaning: map[int]string{3: "data is damaged, or a line is no entry"},
 		examples: `
@@ -102,7 +103,17 @@ func (e *env) createSorted(ctx context.Context, path string, o createOptions, la
 	defer limitMemory(int64(o.memory))()
 	s := newSorter(out.dir, out.temp+"-sort", layout, sortBudget(int64(o.memory)))
 	defer func() { err = out.end(errors.Join(err, s.close())) }()
-	return e.sortInto(ctx, out, s, in, w)
+	if m, err = e.sortInto(ctx, out, s, in, w); err != nil {
+		return m, err
+	}
+	if o.writer.verify {
+		p := e.progress("read "+out.path+" back", "entries", 0)
+		defer p.end()
+		if err := readBack(ctx, out, m, p); err != nil {
+			return m, err
+		}
+	}
+	return m, out.publishSynced()
 }
 
 // sortBudget is how much of the memory entries may take: most of it; the rest is for the line, the writer, and what the
@@ -116,7 +127,7 @@ func limitMemory(bytes int64) func() {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// sortInto reads all entries and publishes the output.
+// sortInto reads all entries and completes the output.
 func (e *env) sortInto(ctx context.Context, out *output, s *sorter, in *entryInput, o rfile.WriterOptions) (m tablet.FileMeta, err error) {
 	if err := in.each(func(k *tablet.Key, value []byte) error { return s.add(ctx, k, value) }); err != nil {
 		return m, err
@@ -133,7 +144,7 @@ func (e *env) sortInto(ctx context.Context, out *output, s *sorter, in *entryInp
 	if m, err = w.Finish(); err != nil {
 		return m, err
 	}
-	return m, out.commit()
+	return m, out.complete()
 }
 
 // entryInput is where create reads entries.

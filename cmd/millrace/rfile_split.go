@@ -36,7 +36,7 @@ Accumulo 2.1.4 and later (LoadPlan.fromJson), with ranges of type TABLE, whose r
 it is imported, or with --plan-type FILE the first and last row of each file.`,
 		memory: `of IN the index root, the checksums (16 bytes a block), and of each group one data block, one index block a level
 and a batch of keys; of one output at a time a block and at most 10 MiB of index, with a sampler 10 MB, with a Bloom
-filter its bits; and the split rows.`,
+filter its bits; and the split rows. With --verify what "verify --deep" takes.`,
 		exits:   []int{3, 6},
 		meaning: map[int]string{3: "data is damaged, or a line of --splits is no row"},
 		examples: `
@@ -135,7 +135,7 @@ func (e *env) split(ctx context.Context, path, input string, o splitOptions) (er
 	if err != nil {
 		return err
 	}
-	c := compaction{label: "split " + input, inputs: []string{input}}
+	c := compaction{label: "split " + input, inputs: []string{input}, verify: o.writer.verify}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.openInputs(e); err != nil {
 		return err

@@ -27,6 +27,7 @@ type writerFlags struct {
 	families          familyList
 	sampler           samplerFlag
 	bloom             bloomFlag
+	verify            bool
 	force             bool
 }
 
@@ -52,6 +53,7 @@ func (w *writerFlags) register(c *cobra.Command, codec, like string) {
 	f.Var(&w.families, "family-order", "order in which a group lists its families; others follow in byte order")
 	f.Var(&w.sampler, "sampler", "make a sample of each group, `CLASS[,option=value...]`, as RowSampler,hasher=murmur3_32,modulus=101; none makes none"+extra)
 	f.Var(&w.bloom, "bloom", "make a Bloom filter, `FUNCTOR[,keys=N][,error=RATE]`, as RowFunctor; none makes none"+extra)
+	f.BoolVar(&w.verify, "verify", false, "read what was written back, and decode every entry, before it gets its name")
 	completeFlag(c, "codec", cobra.FixedCompletions(bcfile.Codecs(), cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(c, "bcfile", cobra.FixedCompletions([]string{"1", "3"}, cobra.ShellCompDirectiveNoFileComp))
 	completeFlag(c, "groups-like", rfilesOnly)

@@ -96,7 +96,11 @@ func NewCompressor(name string, level int) (Compressor, error) {
 	if c.compressor == nil {
 		return nil, fmt.Errorf("writing codec %q: %w", name, tablet.ErrUnsupported)
 	}
-	return c.compressor(level)
+	comp, err := c.compressor(level)
+	if err != nil {
+		return nil, err
+	}
+	return newChecked(comp, name)
 }
 
 // NewDecompressor returns a decompressor; the error is tablet.ErrUnsupported for a name that cannot be read.
