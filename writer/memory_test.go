@@ -185,7 +185,7 @@ func TestEverybodyGetsIn(t *testing.T) {
 
 // TestShardLines: what every Add touches is one line of the processor's cache, and no buffer shares one with another.
 func TestShardLines(t *testing.T) {
-	if at, size := unsafe.Offsetof(shard{}.parts), unsafe.Sizeof(shard{}); at != 64 || size != 256 {
+	if at, size := unsafe.Offsetof(shard{}.closed), unsafe.Sizeof(shard{}); at != 64 || size != 256 {
 		t.Errorf("the first %d bytes of %d are what an Add touches, want 64 of 256", at, size)
 	}
 }

@@ -2,7 +2,6 @@ package writer
 
 import (
 	"encoding/binary"
-	"sync"
 	"sync/atomic"
 
 	"millrace/tablet/locate"
@@ -14,18 +13,18 @@ import (
 // What every Add touches is in the first 64 bytes, one line of the processor's cache: when threads add at the same time on
 // several cores, the lines that go from one to the other are most of what an Add costs.
 type shard struct {
-	mu     sync.Mutex
-	closed bool
+	latch
 	items  []binning.Item // that are being filled
 	bytes  int64          // estimated memory of those and of parts
 	credit int64          // memory that was taken for mutations to come
-	index  int
 
+	closed    bool
+	index     int
 	parts     [][]binning.Item // that are full
 	mutations int64            // taken out so far
 	total     int64            // estimated memory of those
 	binning   atomic.Bool      // somebody bins and holds the lock
-	_         [148]byte        // to 256, so that neighbours share no line; lines are fetched in pairs
+	_         [132]byte        // to 256, so that neighbours share no line; lines are fetched in pairs
 }
 
 // draw takes memory for a mutation from what the buffer has in hand, or a piece of the writer's. It wants the lock.

@@ -41,9 +41,6 @@ func (w *BatchWriter) begin(mayShare bool) (workers int) {
 	if mayShare && (n <= shareMax || half/int64(n) < cutMin) {
 		w.shards, a.row = w.shards[:1], new(inOrder)
 	}
-	for i := range w.shards {
-		w.shards[i].index = i
-	}
 	w.cut = max(1, min(half/int64(len(w.shards)), cutMax))
 	w.stage = a
 	return n

@@ -22,7 +22,7 @@ func (a *actorStage) full(sh *shard) {
 			a.pass(s)
 		}
 	}
-	sh.mu.Unlock()
+	sh.unlock()
 }
 
 // pass gives on a set that was binned, or refused: others may wait for their turn behind it.
@@ -37,7 +37,7 @@ func (a *actorStage) pass(s *Set) {
 func (a *actorStage) push(last bool) {
 	for i := range a.w.shards {
 		sh := &a.w.shards[i]
-		sh.mu.Lock()
+		sh.lock()
 		sh.pushed(a.w, last)
 		a.full(sh)
 	}

@@ -19,7 +19,7 @@ func (h *handoffStage) full(sh *shard) {
 		h.w.callerBins(sh, s)
 		h.row.pass(h.w, s)
 	}
-	sh.mu.Unlock()
+	sh.unlock()
 }
 
 // handOver gives a set to the worker, if that is idle.
@@ -34,7 +34,7 @@ func (h *handoffStage) handOver(s *Set) bool {
 
 func (h *handoffStage) push(last bool) {
 	sh := &h.w.shards[0]
-	sh.mu.Lock()
+	sh.lock()
 	sh.pushed(h.w, last)
 	h.full(sh)
 }

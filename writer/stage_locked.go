@@ -10,12 +10,12 @@ func (l *lockedStage) full(sh *shard) {
 		l.w.callerBins(sh, s)
 		l.w.pass(s)
 	}
-	sh.mu.Unlock()
+	sh.unlock()
 }
 
 func (l *lockedStage) push(last bool) {
 	sh := &l.w.shards[0]
-	sh.mu.Lock()
+	sh.lock()
 	sh.pushed(l.w, last)
 	l.full(sh)
 }

@@ -4,7 +4,7 @@ package writer
 type noSyncStage struct{ handoffStage }
 
 func (n *noSyncStage) full(sh *shard) {
-	sh.mu.Unlock()
+	sh.unlock()
 	n.cut(false, false)
 }
 
@@ -23,14 +23,14 @@ func (n *noSyncStage) cut(all, last bool) {
 		s := w.newSet(0)
 		for i := range w.shards {
 			sh := &w.shards[i]
-			sh.mu.Lock()
+			sh.lock()
 			if all {
 				sh.pushed(w, last)
 			}
 			if sh.bytes > 0 {
 				w.move(sh, s)
 			}
-			sh.mu.Unlock()
+			sh.unlock()
 		}
 		if s.left.Load() > 0 {
 			w.tracker.begin(s)

@@ -54,11 +54,11 @@ func (w *BatchWriter) Stats() Stats {
 	}
 	for i := range w.shards {
 		sh := &w.shards[i]
-		sh.mu.Lock()
+		sh.lock()
 		s.Mutations += sh.mutations + sh.buffered()
 		s.Bytes += sh.total + sh.bytes
 		s.Memory -= sh.credit
-		sh.mu.Unlock()
+		sh.unlock()
 	}
 	return s
 }

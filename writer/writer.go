@@ -54,6 +54,10 @@ func New(h Host, d Destination, o Options) (*BatchWriter, error) {
 	w.tracker.first = 1
 	w.scratch.New = func() any { return new(binning.Scratch) }
 	workers := w.begin(!blocks)
+	for i := range w.shards {
+		w.shards[i].index = i
+		w.shards[i].init()
+	}
 	w.memory.piece = min(o.MemoryBytes/8/int64(max(len(w.shards), 8)), pieceMax)
 	if blocks {
 		w.senders = make([]outbox, w.sendThreads())
@@ -88,7 +92,7 @@ func (w *BatchWriter) Add(ctx context.Context, m *tablet.Mutation) error {
 	}
 	w.lock(sh)
 	if size := int64(it.Bytes); !sh.draw(&w.memory, size) {
-		sh.mu.Unlock()
+		sh.unlock()
 		if err := w.waitForMemory(ctx, size); err != nil {
 			return err
 		}
@@ -103,7 +107,7 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 	if sh.closed {
 		sh.credit += size
 		sh.giveBack(&w.memory)
-		sh.mu.Unlock()
+		sh.unlock()
 		return errClosed
 	}
 	if sh.bytes == 0 {
@@ -120,7 +124,7 @@ func (w *BatchWriter) put(sh *shard, it binning.Item) error {
 		full = w.filling.Add(size) >= w.cut
 	}
 	if !full {
-		sh.mu.Unlock()
+		sh.unlock()
 		return nil
 	}
 	began := w.clock.Now()
@@ -149,14 +153,14 @@ func (w *BatchWriter) waitForMemory(ctx context.Context, size int64) error {
 }
 
 func (w *BatchWriter) lock(sh *shard) {
-	if sh.mu.TryLock() {
+	if sh.tryLock() {
 		return
 	}
 	began := w.clock.Now()
 	if sh.binning.Load() {
 		w.counters.binningWaits.Add(1)
 	}
-	sh.mu.Lock()
+	sh.lock()
 	w.counters.longest(clock.Since(w.clock, began))
 }
 

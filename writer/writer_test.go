@@ -242,8 +242,8 @@ func TestAddsDoNotWaitForBinning(t *testing.T) {
 				}
 			}
 			locked := func() bool {
-				if w.shards[0].mu.TryLock() {
-					w.shards[0].mu.Unlock()
+				if w.shards[0].tryLock() {
+					w.shards[0].unlock()
 					return false
 				}
 				return true
