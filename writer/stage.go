@@ -41,7 +41,7 @@ func (w *BatchWriter) begin(mayShare bool) (workers int) {
 	if mayShare && (n <= shareMax || half/int64(n) < cutMin) {
 		w.shards, a.row = w.shards[:1], new(inOrder)
 	}
-	w.cut = max(1, min(half/int64(len(w.shards)), cutMax))
+	w.cut = max(1, min(w.opts.MemoryBytes/cutParts/int64(len(w.shards)), cutMax))
 	w.stage = a
 	return n
 }
@@ -56,9 +56,12 @@ const shareMax = 4
 // tablet, and cost more to sort, to send and to answer for each. So where the memory is small the binners share one buffer.
 const cutMin = 512 << 10
 
-// cutMax is the most that Actors makes a set of: so much is sorted within the processor's caches, and sets that are on
-// their way while others fill keep everybody busy. Half of the memory can be in buffers at most, a quarter is where sets
-// are that small.
+// cutParts is what part of the memory, a third, Actors makes sets of. One set fills, one is binned and one is being applied, or
+// given back to those who wait; with halves, as in the other variants, everybody waits for everybody else's waking up.
+const cutParts = 3
+
+// cutMax is the most that Actors makes a set of: so much is sorted within the processor's caches, and sets that are on their way
+// while others fill keep everybody busy.
 const cutMax = 1 << 20
 
 func (w *BatchWriter) sendThreads() int {
