@@ -36,6 +36,9 @@ func (e *env) create(path string, force bool, inputs ...string) (*output, error)
 	if path == "-" {
 		return nil, usagef("an RFile is not written to standard output: give OUT a name, ./- if it has to be this one")
 	}
+	if err := e.checkKind(path); err != nil {
+		return nil, err
+	}
 	dir, name, err := e.files.split(path)
 	if err != nil {
 		return nil, printablePath(err)
@@ -48,6 +51,15 @@ func (e *env) create(path string, force bool, inputs ...string) (*output, error)
 		return nil, errors.Join(err, vfs.Close(dir))
 	}
 	return o, nil
+}
+
+// checkKind refuses an output that would take the place of a device, a pipe or a socket, or of a link to one: with --force
+// as well, since whoever gives /dev/stdout or /dev/null does not want a file there.
+func (e *env) checkKind(path string) error {
+	if _, err := e.files.stat(path); errors.Is(err, fs.ErrInvalid) {
+		return usagef("output %s is there, and is neither a file nor a directory: nothing is put in its place", printable(path))
+	}
+	return nil
 }
 
 // tempName is a name beside an output's that nothing else uses.

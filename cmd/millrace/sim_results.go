@@ -52,7 +52,11 @@ func (e *env) createPlots(path string, names []string, force bool) (*outputDir, 
 		return nil, d.end(err)
 	}
 	for _, name := range names {
-		o, err := d.create(name)
+		err := e.checkKind(filepath.Join(path, name))
+		var o *output
+		if err == nil {
+			o, err = d.create(name)
+		}
 		if err == nil {
 			o.force, o.path = force, printable(filepath.Join(path, name))
 			err = o.checkFree()
