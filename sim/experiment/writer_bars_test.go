@@ -13,7 +13,7 @@ import (
 type madeUp struct{ r *writerRun }
 
 func newMadeUp(t *testing.T) *madeUp {
-	return &madeUp{&writerRun{o: WriterOptions{}.withDefaults(), doc: &WriterDocument{}, mutations: testMutations(t, 1, 1)}}
+	return &madeUp{&writerRun{o: WriterOptions{}.withDefaults(), doc: &WriterDocument{}, turns: turns{mutations: testMutations(t, 1, 1)}}}
 }
 
 // cell adds one at which every variant has two runs of the same times and counts.
@@ -92,7 +92,7 @@ func TestWriterChecks(t *testing.T) {
 			s.BinningWaits = 1
 		}
 	})
-	f("acknowledged: 3", func(r *writerRun, _ writer.Variant, _ *writer.Stats) { r.turns, r.settled = 4, 3 })
+	f("acknowledged: 3", func(r *writerRun, _ writer.Variant, _ *writer.Stats) { r.made, r.settled = 4, 3 })
 	f("as many entries were there: 3", func(r *writerRun, _ writer.Variant, _ *writer.Stats) { r.tally = storeTally{runs: 4, counted: 3} })
 	f("each row once: 1", func(r *writerRun, _ writer.Variant, _ *writer.Stats) { r.tally = storeTally{scans: 2, scanned: 1} })
 }

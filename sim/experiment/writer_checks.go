@@ -10,7 +10,7 @@ import (
 func (r *writerRun) check() {
 	c := &r.doc.Checks
 	*c = check(*c, "estimated bytes of a mutation", r.size(), 270)
-	*c = check(*c, "runs after which every mutation was acknowledged", r.settled, r.turns)
+	*c = check(*c, "runs after which every mutation was acknowledged", r.settled, r.made)
 	*c = check(*c, "runs into a store after which as many entries were there", r.tally.counted, r.tally.runs)
 	*c = check(*c, "of those, runs of which a scan gave each row once", r.tally.scanned, r.tally.scans)
 	for _, memory := range r.o.MemoryBytes {

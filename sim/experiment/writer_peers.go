@@ -81,7 +81,9 @@ func Peers(ctx context.Context, o PeersOptions, peers []Peer, progress func(Phas
 	if err != nil {
 		return nil, err
 	}
-	r := &peersRun{o: o, peers: peers, progress: progress, adders: adders{clock: clock.Real{}}, mutations: mutations, want: writtenDigest(mutations)}
+	r := &peersRun{o: o, peers: peers, want: writtenDigest(mutations), turns: turns{
+		adders: adders{clock: clock.Real{}}, mutations: mutations, warmUps: o.WarmUps, runs: o.Runs, progress: progress,
+	}}
 	r.doc = &PeersDocument{Document: Document[WriterRow]{
 		Schema: "millrace.sim.peers/1", Command: "peers", Settings: peersSettings(o, peers), Machine: ThisMachine(),
 	}, Clock: clockCost(r.adders.clock)}
@@ -89,7 +91,7 @@ func Peers(ctx context.Context, o PeersOptions, peers []Peer, progress func(Phas
 		return nil, err
 	}
 	c := &r.doc.Checks
-	*c = check(*c, "runs after which every mutation was acknowledged", r.settled, r.turns)
+	*c = check(*c, "runs after which every mutation was acknowledged", r.settled, r.made)
 	*c = check(*c, "stores whose entries are those that were written", r.alike, r.read)
 	r.bars()
 	return r.doc, nil
@@ -126,37 +128,30 @@ func peersSettings(o PeersOptions, peers []Peer) []Setting {
 
 // peersRun is one run of Peers.
 type peersRun struct {
-	o              PeersOptions
-	peers          []Peer
-	progress       func(Phase)
-	adders         adders
-	mutations      []*tablet.Mutation
-	want           entriesDigest
-	doc            *PeersDocument
-	turns, settled int // runs, and those after which every mutation was acknowledged
-	read, alike    int // stores read, and those that had what was written
+	o     PeersOptions
+	peers []Peer
+	turns
+	want        entriesDigest
+	doc         *PeersDocument
+	read, alike int // stores read, and those that had what was written
 }
 
 func (r *peersRun) measure(ctx context.Context) error {
-	turns := max(r.o.WarmUps, 0) + r.o.Runs
-	p := Phase{Name: "into stores", Total: int64(len(r.o.MemoryBytes) * len(r.o.Threads) * turns * len(r.peers)), Unit: "runs"}
+	p := Phase{Name: "into stores", Total: int64(len(r.o.MemoryBytes) * len(r.o.Threads) * r.each() * len(r.peers)), Unit: "runs"}
 	for _, memory := range r.o.MemoryBytes {
 		for _, threads := range r.o.Threads {
 			c := &writerCell{at: WriterPlace{Threads: threads, MemoryBytes: memory, Tablets: r.o.Tablets, Map: mapWarm}}
 			for _, peer := range r.peers {
 				c.lanes = append(c.lanes, writerLane{name: peer.Name, variant: writer.Actors, latencies: newHistogram()})
 			}
-			for t := range turns {
-				for i := range c.lanes {
-					if t%2 == 1 { // so that no store always comes first
-						i = len(c.lanes) - 1 - i
-					}
-					r.progress(p)
-					if err := r.turn(ctx, c, i, t); err != nil {
-						return fmt.Errorf("%s: %w", c.lanes[i].name, err)
-					}
-					p.Done++
+			err := r.inTurn(c, &p, func(lane, turn int) error {
+				if err := r.turn(ctx, c, lane, turn); err != nil {
+					return fmt.Errorf("%s: %w", c.lanes[lane].name, err)
 				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 			r.add(c)
 		}
@@ -193,17 +188,11 @@ func (r *peersRun) turn(ctx context.Context, c *writerCell, lane, number int) (e
 	if err != nil {
 		return err
 	}
-	t, err := r.adders.turn(ctx, w, r.mutations, c.at.Threads)
+	t, err := r.run(ctx, w, c.at.Threads)
 	if err != nil {
 		return err
 	}
-	r.turns++
-	if t.whole(r.o.Mutations) {
-		r.settled++
-	}
-	if number >= max(r.o.WarmUps, 0) {
-		c.lanes[lane].note(t, &r.adders, c.at.Threads)
-	}
+	r.note(&c.lanes[lane], t, c.at.Threads, number)
 	if number > 0 {
 		return nil
 	}

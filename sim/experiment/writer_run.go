@@ -7,7 +7,6 @@ import (
 	"millrace/actors"
 	"millrace/internal/clock"
 	"millrace/internal/vfs"
-	"millrace/tablet"
 	"millrace/writer"
 )
 
@@ -22,7 +21,7 @@ func Writer(ctx context.Context, fs vfs.FS, o WriterOptions, progress func(Phase
 	if progress == nil {
 		progress = func(Phase) {}
 	}
-	r := &writerRun{o: o, progress: progress, adders: adders{clock: clock.Real{}}}
+	r := &writerRun{o: o, turns: turns{adders: adders{clock: clock.Real{}}, warmUps: o.WarmUps, runs: o.Runs, progress: progress}}
 	r.doc = &WriterDocument{Document: Document[WriterRow]{
 		Schema: "millrace.sim.writer/1", Command: "writer", Settings: writerSettings(o), Machine: ThisMachine(),
 	}, Ticket: WriterTicket{Caveat: ticketCaveat, Rows: ticketRows}}
@@ -44,15 +43,11 @@ func Writer(ctx context.Context, fs vfs.FS, o WriterOptions, progress func(Phase
 
 // writerRun is one run of Writer.
 type writerRun struct {
-	o         WriterOptions
-	progress  func(Phase)
-	doc       *WriterDocument
-	mutations []*tablet.Mutation
-	adders    adders
-	cells     []*writerCell
-	tally     storeTally
-	turns     int // so far, warm-ups included
-	settled   int // of those, turns after which every mutation was acknowledged
+	o WriterOptions
+	turns
+	doc   *WriterDocument
+	cells []*writerCell
+	tally storeTally
 }
 
 // real measures with a store as the apply stage.
@@ -88,23 +83,12 @@ func (r *writerRun) ample() int64 {
 func (r *writerRun) size() int { return r.mutations[0].EstimatedMemory() }
 
 func (r *writerRun) measure(ctx context.Context, phase string, places []WriterPlace, stage func(WriterPlace) applyStage) error {
-	turns := max(r.o.WarmUps, 0) + r.o.Runs
-	p := Phase{Name: phase, Total: int64(len(places) * turns * len(r.o.Variants)), Unit: "runs"}
+	p := Phase{Name: phase, Total: int64(len(places) * r.each() * len(r.o.Variants)), Unit: "runs"}
 	for _, at := range places {
-		c := newWriterCell(at, r.o.Variants)
-		s := stage(at)
-		for t := range turns {
-			for i := range c.lanes {
-				// Every other turn goes backwards, so that no variant always comes first.
-				if t%2 == 1 {
-					i = len(c.lanes) - 1 - i
-				}
-				r.progress(p)
-				if err := r.turn(ctx, c, &c.lanes[i], s, t); err != nil {
-					return err
-				}
-				p.Done++
-			}
+		c, s := newWriterCell(at, r.o.Variants), stage(at)
+		err := r.inTurn(c, &p, func(lane, turn int) error { return r.turn(ctx, c, &c.lanes[lane], s, turn) })
+		if err != nil {
+			return err
 		}
 		r.cells = append(r.cells, c)
 		for i := range c.lanes {
@@ -121,19 +105,13 @@ func (r *writerRun) turn(ctx context.Context, c *writerCell, l *writerLane, s ap
 	if err != nil {
 		return err
 	}
-	t, err := r.adders.turn(ctx, w, r.mutations, c.at.Threads)
+	t, err := r.run(ctx, w, c.at.Threads)
 	if err != nil {
 		return err
-	}
-	r.turns++
-	if t.whole(r.o.Mutations) {
-		r.settled++
 	}
 	if f, ok := s.(*freeStage); ok {
 		t.maps = f.maps()
 	}
-	if number >= max(r.o.WarmUps, 0) {
-		l.note(t, &r.adders, c.at.Threads)
-	}
+	r.note(l, t, c.at.Threads, number)
 	return s.finish(ctx, number == 0)
 }
