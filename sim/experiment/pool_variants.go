@@ -84,8 +84,12 @@ func newGetter(sources int, nested bool) *getter {
 	return g
 }
 
-// once gets a merge and closes it.
+// once gets a merge and closes it. What is not nested takes no further call on the way: the merge is what is measured.
 func (g *getter) once(pool *iter.Pool) {
+	if g.inner == nil {
+		_ = getMerge(pool, g.sources).Close()
+		return
+	}
 	_ = g.get(pool).Close()
 }
 

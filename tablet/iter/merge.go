@@ -9,7 +9,8 @@ import (
 )
 
 // Merge makes one sorted output of many sorted sources, in the order (key, rank, position in the source); a source's
-// rank is its place in the list, 0 the newest. It copies nothing and drops nothing.
+// rank is its place in the list, 0 the newest. It copies nothing and drops nothing. Of more than 65,535 sources groups of
+// neighbours are merged first, and are its sources then.
 //
 // A Merge comes from a Pool and goes back there by Close.
 type Merge struct {

@@ -16,7 +16,7 @@ type Pool struct {
 	free [poolClasses]freeList
 }
 
-// A merge is made for 1, 2, 4 … 65,536 sources, one free list for each.
+// A merge is made for 1, 2, 4 … 65,536 sources, one free list for each. A rank has 16 bits.
 const (
 	poolClasses = 17
 	maxSources  = 1<<16 - 1
@@ -32,21 +32,24 @@ type freeList struct {
 func NewPool() *Pool { return &Pool{} }
 
 // Get returns a merge of sources, the newest first; the caller may reuse the slice. The merge closes the sources when
-// it is closed. There can be at most 65,535 of them. A nil Pool makes a new merge that is not kept.
+// it is closed. More than 65,535 of them are merged in groups. A nil Pool makes a new merge that is not kept.
 func (p *Pool) Get(mode Mode, sources []Source) *Merge {
+	if len(sources) > maxSources {
+		sources = p.inGroups(mode, sources, maxSources)
+	}
 	class := poolClass(len(sources))
 	m := p.take(class)
 	if m == nil {
 		m = newMerge(class)
+		m.home = p
 	}
 	invariant.That(!m.open, "merge in use was in the free list")
-	m.open, m.home, m.mode, m.verify = true, p, mode, invariant.Enabled
+	m.open, m.mode, m.verify = true, mode, invariant.Enabled
 	m.handles++
-	cursors := m.cursors[:len(sources)]
-	for i := range cursors {
-		cursors[i].source = m.watched(i, sources[i])
+	m.cursors = m.cursors[:len(sources)]
+	for i, s := range sources {
+		m.cursors[i].source = m.watched(i, s)
 	}
-	m.cursors = cursors
 	return m
 }
 
@@ -57,12 +60,7 @@ func newMerge(class int) *Merge {
 	return &Merge{cursors: make([]cursor, 0, 1<<class), heap: make([]uint16, 0, 1<<class)}
 }
 
-func poolClass(sources int) int {
-	if sources > maxSources {
-		invariant.Fail("merge of %d sources, more than %d", sources, maxSources)
-	}
-	return bits.Len(uint(max(sources, 1) - 1))
-}
+func poolClass(sources int) int { return bits.Len(uint(max(sources, 1) - 1)) }
 
 func (p *Pool) take(class int) *Merge {
 	if p == nil {
@@ -72,8 +70,9 @@ func (p *Pool) take(class int) *Merge {
 	m := l.head
 	if m != nil {
 		l.head, m.next = m.next, nil
-		l.idle--
-		l.low = min(l.low, l.idle)
+		if l.idle--; l.idle < l.low {
+			l.low = l.idle
+		}
 	}
 	return m
 }
@@ -121,7 +120,11 @@ func (m *Merge) Close() error {
 		}
 		c.source = nil
 	}
-	m.reset()
+	m.open = false
+	if m.seeked || m.stack != nil {
+		m.reset()
+	}
+	m.cursors = m.cursors[:0]
 	if m.home != nil {
 		m.home.put(m)
 	}
@@ -131,24 +134,21 @@ func (m *Merge) Close() error {
 // longestKept bounds the buffers that stay with a merge at rest.
 const longestKept = 64 << 10
 
-// reset lets go of everything that is not the merge's own. Beyond the cursors in use there is nothing: they were cleared
-// when they were used. A merge that was never sought holds little but its sources, which are gone already.
+// reset lets go of everything that is not the merge's own, but for the sources, which are gone already. Beyond the cursors
+// in use there is nothing: they were cleared when they were used. A merge that was never sought holds nothing else.
 func (m *Merge) reset() {
-	if m.seeked {
-		clear(m.cursors)
-		m.tree.letGo()
-	}
-	m.cursors, m.heap = m.cursors[:0], m.heap[:0]
-	m.open = false
 	if m.stack != nil && m.stack.merge != nil {
 		m.stack.reset()
 	}
 	if !m.seeked {
 		return
 	}
+	clear(m.cursors)
+	m.tree.letGo()
 	if invariant.Enabled {
 		m.poison()
 	}
+	m.heap = m.heap[:0]
 	m.last = lastEntry{key: keptKey(m.last.key)}
 	m.err, m.order, m.hasTop, m.seeked, m.stats = nil, nil, false, false, Stats{}
 	m.ranges, m.wanted = tablet.Range{}, tablet.Families{}
