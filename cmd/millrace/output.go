@@ -33,7 +33,10 @@ func (e *env) create(path string, force bool, inputs ...string) (*output, error)
 			return nil, usagef("output %s is also an input", printable(path))
 		}
 	}
-	if path == "-" {
+	switch path {
+	case "":
+		return nil, usagef("the output has no name")
+	case "-":
 		return nil, usagef("an RFile is not written to standard output: give OUT a name, ./- if it has to be this one")
 	}
 	if err := e.checkKind(path); err != nil {

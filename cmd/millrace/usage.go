@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -73,7 +74,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return usagef("%v", err)
+		return usagef("%s", plainNumber(err))
 	}
 	if shorts := unknown.GetSpecifiedShortnames(); shorts != "" {
 		return usagef("unknown flag -%s%s", string([]rune(shorts)[:1]), knownFlags(cmd))
@@ -86,6 +87,25 @@ func flagError(cmd *cobra.Command, err error) error {
 	})
 	name := unknown.GetSpecifiedName()
 	return usagef("unknown flag --%s, nearest is --%s", name, nearest.Name(name, names))
+}
+
+// plainNumber puts what package strconv says of a flag's value into words.
+func plainNumber(err error) string {
+	text := err.Error()
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return text
+	}
+	reason := "not a whole number"
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		reason = "out of range"
+	case number.Func == "ParseBool":
+		reason = "neither true nor false"
+	case number.Func == "ParseFloat":
+		reason = "not a number"
+	}
+	return strings.Replace(text, number.Error(), reason, 1)
 }
 
 // knownFlags lists a command's one-letter flags.
