@@ -76,6 +76,9 @@ func TestHugeLengths(t *testing.T) {
 	y.print(fmt.Sprintf(" fields=%d", fields))
 }
 
+// fullFlips is how many bits of large files a full check flips.
+const fullFlips = 20_000
+
 // TestBitFlips flips bits in files with checksums: every bit of small ones, some of larger ones. It must be found, or
 // what is read must be right. Target R20.
 func TestBitFlips(t *testing.T) {
@@ -94,7 +97,7 @@ func TestBitFlips(t *testing.T) {
 		file, _ := writeGroups(t, o, entries, [][]string{{"g"}, nil})
 		content := contentOf(t, file)
 		total := 8 * len(file)
-		step := max(1, total*3/cases(3*total))
+		step := max(1, fullFlips/cases(fullFlips)) // a full check tries every bit
 		for bit := rng.IntN(step); bit < total; bit += step {
 			flip("small "+codec, file, content, bit)
 			small++
@@ -102,7 +105,7 @@ func TestBitFlips(t *testing.T) {
 	}
 	file, _ := writeGroups(t, WriterOptions{Codec: "snappy", BlockBytes: 9000}, someIngest()[:1500], [][]string{nil})
 	content := contentOf(t, file)
-	for range cases(20_000) {
+	for range cases(fullFlips) {
 		flip("large", file, content, rng.IntN(8*len(file)))
 		large++
 	}
