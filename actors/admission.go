@@ -8,10 +8,11 @@ import (
 	"millrace/actors/protocol"
 )
 
-// admission bounds the bytes of mutations that are on their way to memtables. Writers wait here, outside the actors,
-// with their own contexts; inside, nothing waits for room. Who came first goes first.
+// admission bounds what is on its way into the actors: the bytes of mutations, or requests. Callers wait here, outside the
+// actors, with their own contexts; inside, nothing waits for room. Who came first goes first.
 type admission struct {
 	rt      *Runtime
+	of      string // what it admits
 	mu      sync.Mutex
 	size    int64
 	used    int64
@@ -20,15 +21,15 @@ type admission struct {
 }
 
 type admit struct {
-	bytes int64
-	in    chan struct{} // closed when admitted, or when the admission has closed
-	err   error
+	size int64
+	in   chan struct{} // closed when admitted, or when the admission has closed
+	err  error
 }
 
 // ticket is one admitted share.
 type ticket struct {
 	a     *admission
-	bytes int64
+	size  int64
 	given atomic.Bool
 }
 
@@ -37,37 +38,32 @@ var _ protocol.Ticket = (*ticket)(nil)
 // Return implements protocol.Ticket.
 func (t *ticket) Return() {
 	if t.given.CompareAndSwap(false, true) {
-		t.a.release(t.bytes)
+		t.a.release(t.size)
 	}
 }
 
-func newAdmission(rt *Runtime, size int64) *admission { return &admission{rt: rt, size: size} }
+func newAdmission(rt *Runtime, of string, size int64) *admission {
+	return &admission{rt: rt, of: of, size: size}
+}
 
 // ready implements waitable.
-func (w *admit) ready() bool {
-	select {
-	case <-w.in:
-		return true
-	default:
-		return false
-	}
-}
+func (w *admit) ready() bool { return isClosed(w.in) }
 
-// enter waits until so many bytes may go in. What is larger than everything is let in alone.
-func (a *admission) enter(ctx context.Context, bytes int64) (*ticket, error) {
-	bytes = min(bytes, a.size)
-	w, err := a.queue(bytes)
+// enter waits until so much may go in. What is larger than everything is let in alone.
+func (a *admission) enter(ctx context.Context, size int64) (*ticket, error) {
+	size = min(size, a.size)
+	w, err := a.queue(size)
 	if err != nil {
 		return nil, err
 	}
 	if w != nil {
-		ctx = a.rt.settle(ctx, "admission of writes", nil, w)
+		ctx = a.rt.settle(ctx, "admission of "+a.of, nil, w)
 		select {
 		case <-w.in:
 		case <-ctx.Done():
 			if !a.leave(w) { // let in meanwhile
 				<-w.in
-				a.release(bytes)
+				a.release(size)
 			}
 			return nil, context.Cause(ctx)
 		}
@@ -75,21 +71,21 @@ func (a *admission) enter(ctx context.Context, bytes int64) (*ticket, error) {
 			return nil, w.err
 		}
 	}
-	return &ticket{a: a, bytes: bytes}, nil
+	return &ticket{a: a, size: size}, nil
 }
 
 // queue admits at once, which returns nil, or gets in line.
-func (a *admission) queue(bytes int64) (*admit, error) {
+func (a *admission) queue(size int64) (*admit, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed != nil {
 		return nil, a.closed
 	}
-	if len(a.waiting) == 0 && a.used+bytes <= a.size {
-		a.used += bytes
+	if len(a.waiting) == 0 && a.used+size <= a.size {
+		a.used += size
 		return nil, nil
 	}
-	w := &admit{bytes: bytes, in: make(chan struct{})}
+	w := &admit{size: size, in: make(chan struct{})}
 	a.waiting = append(a.waiting, w)
 	return w, nil
 }
@@ -108,20 +104,20 @@ func (a *admission) leave(w *admit) bool {
 	return w.err != nil
 }
 
-func (a *admission) release(bytes int64) {
+func (a *admission) release(size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used -= bytes
+	a.used -= size
 	a.admit()
 }
 
 // admit lets in whoever is first and fits. It wants the lock.
 func (a *admission) admit() {
-	for len(a.waiting) > 0 && a.used+a.waiting[0].bytes <= a.size {
+	for len(a.waiting) > 0 && a.used+a.waiting[0].size <= a.size {
 		w := a.waiting[0]
 		a.waiting[0] = nil
 		a.waiting = a.waiting[1:]
-		a.used += w.bytes
+		a.used += w.size
 		close(w.in)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAdmission(&Runtime{}, 10)
+		a := newAdmission(&Runtime{}, "tests", 10)
 		enter := func(bytes int64) (*ticket, chan error) {
 			done := make(chan error, 1)
 			var got *ticket
@@ -65,7 +65,7 @@ func TestAdmission(t *testing.T) {
 // Who gives up may have been what others stood behind.
 func TestAdmissionGivingUpLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAdmission(&Runtime{}, 10)
+		a := newAdmission(&Runtime{}, "tests", 10)
 		if _, err := a.enter(t.Context(), 5); err != nil {
 			t.Fatal(err)
 		}

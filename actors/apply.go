@@ -14,6 +14,10 @@ const (
 	pieceBytes     = 256 << 10
 )
 
+// writeBytes is what a piece takes besides its mutations, about: the message, its port, and what the binner and its tablet
+// keep of it. It is admitted with them, so that small pieces are bounded too.
+const writeBytes = 1 << 10
+
 // Ack is a write that was admitted and whose end may still be to come.
 type Ack struct {
 	waits []func(context.Context) (*protocol.Written, error)
@@ -35,8 +39,9 @@ func WithDurability(d tablet.Durability) WriteOption {
 // that a constraint stands against are told in a *RefusedError, and the others are applied. Mutations of one row keep
 // their order. The store keeps the mutations; they must not be changed any more.
 //
-// After an ErrUnknownOutcome some may be there or not. After another error that is safe to retry, by tablet.OutcomeOf, those
-// it was about are not there, and never will be.
+// After an ErrUnknownOutcome some may be there or not, and what is not may appear later without being written again: when a
+// failed tablet is replaced, or the store is opened anew. After another error that is safe to retry, by tablet.OutcomeOf,
+// those it was about are not there, and never will be.
 //
 // When the context ends, mutations that were let in may still be applied.
 func (s *Store) Apply(ctx context.Context, table string, mutations []*tablet.Mutation, options ...WriteOption) error {
@@ -58,12 +63,14 @@ func (s *Store) ApplyAsync(ctx context.Context, table string, mutations []*table
 	for len(mutations) > 0 {
 		piece, bytes := nextPiece(mutations)
 		mutations = mutations[len(piece):]
-		t, err := s.admission.enter(ctx, bytes)
+		t, err := s.writes.enter(ctx, bytes+writeBytes)
 		if err != nil {
 			ack.err = fmt.Errorf("write to table %s: %w", table, err)
 			return ack, ack.err
 		}
-		ack.waits = append(ack.waits, AskLater(s.core.rt, s.core.binner.get(), &protocol.Write{Table: table, Mutations: piece, Durability: o.durability, Ticket: t}))
+		w := &protocol.Write{Table: table, Mutations: piece, Durability: o.durability}
+		w.Admit(t)
+		ack.waits = append(ack.waits, AskLater(s.core.rt, s.core.binner.get(), w))
 	}
 	return ack, nil
 }

@@ -190,7 +190,9 @@ func TestBinnerThatDiesAnswers(t *testing.T) {
 		b := newBinnerTest(k)
 		tickets := &counter{}
 		ask := func() func() error {
-			w := actors.AskLater(k.Runtime(), b.binner, &protocol.Write{Table: "t", Mutations: []*tablet.Mutation{put("a")}, Ticket: tickets})
+			m := &protocol.Write{Table: "t", Mutations: []*tablet.Mutation{put("a")}}
+			m.Admit(tickets)
+			w := actors.AskLater(k.Runtime(), b.binner, m)
 			return func() error { _, err := w(k.Context()); return err }
 		}
 		var waits []func() error

@@ -38,6 +38,8 @@ type core struct {
 	// openedLog and openedManifest are what the store was opened with, until the first actors that own them take them.
 	openedLog      atomic.Pointer[wal.Log]
 	openedManifest atomic.Pointer[manifest.Writer]
+	// writerBytes is the memory of all batch writers together, of those that were closed too.
+	writerBytes atomic.Int64
 	// Where the engine's other children are. They change when one is replaced.
 	scheduler, binner, filer, scans, log, manifest address
 }
@@ -54,6 +56,17 @@ type storeTable struct {
 	tablets    []protocol.TabletRef // in the order of extents
 	settings   *TableSettings
 	properties map[string]string // as they were set
+	passed     chan struct{}     // closed when it is so no more
+}
+
+// failed is why one of its tablets is not there, and will not be.
+func (t *storeTable) failed() error {
+	for i := range t.tablets {
+		if err := t.tablets[i].Failed; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // table is a table as it is now.

@@ -8,9 +8,22 @@ import (
 	"millrace/actors/protocol"
 )
 
-// deadLetter hands a message that an actor left behind to the system's dead letters, from where onEvent gets it back.
+// deadLetter deals with a message that an actor left behind.
 func (rt *Runtime) deadLetter(c *cell, msg any) {
-	rt.system.DeadLetter.SendUserMessage(actor.NewPID(rt.system.Address(), c.id), msg)
+	rt.buried(actor.NewPID(rt.system.Address(), c.id), actor.UnwrapEnvelopeMessage(msg))
+}
+
+// Send sends a message from outside the actors. If nobody is there it is dropped, which answers it if it is a request; also
+// when the runtime has closed, and does not hear of dead letters in a host's system any more. A message sent at just that
+// moment may be dropped twice, which every message bears that is sent from outside.
+func (rt *Runtime) Send(to *actor.PID, msg any) {
+	rt.root.Send(to, msg)
+	if !rt.deaf.Load() {
+		return
+	}
+	if _, there := rt.system.ProcessRegistry.Get(to); !there {
+		rt.buried(to, actor.UnwrapEnvelopeMessage(msg))
+	}
 }
 
 // onEvent answers for those who are not there any more. It runs on the sender's goroutine.
@@ -19,13 +32,17 @@ func (rt *Runtime) onEvent(event any) {
 	if !ok || e.PID == nil || !rt.owns(e.PID) {
 		return
 	}
-	if _, system := e.Message.(actor.SystemMessage); system {
-		return
+	if _, system := e.Message.(actor.SystemMessage); !system {
+		rt.buried(e.PID, e.Message)
 	}
-	rt.drop(e.Message)
-	rt.log.Debug("dead letter", slog.String("actor", e.PID.Id), slog.Any("message", typeName{e.Message}))
+}
+
+// buried does what is due for a message that nobody gets.
+func (rt *Runtime) buried(to *actor.PID, msg any) {
+	rt.drop(msg)
+	rt.log.Debug("dead letter", slog.String("actor", to.Id), slog.Any("message", typeName{msg}))
 	if rt.hooks.DeadLetter != nil {
-		rt.hooks.DeadLetter(e.PID, e.Message)
+		rt.hooks.DeadLetter(to, msg)
 	}
 }
 

@@ -16,6 +16,7 @@ type diskGate struct {
 	full  bool
 	tries backOff
 	open  bool // a try is under way, as far as is known
+	told  bool // the files actor is to look, and has not begun
 }
 
 // isFull says whether an error is of a disk without space.
@@ -23,18 +24,27 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// failed notes that a try found no space. first is true if there was some before.
-func (g *diskGate) failed(now time.Time) (first bool) {
+// failed notes that a try found no space. tell is true if there was some before, and the files actor is to be told so.
+func (g *diskGate) failed(now time.Time) (tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = false
-	first = !g.full
-	if first {
-		g.full = true
-		g.tries = backOff{}
-		g.tries.failed(now)
+	if g.full {
+		return false
 	}
-	return first
+	g.full = true
+	g.tries = backOff{}
+	g.tries.failed(now)
+	tell = !g.told
+	g.told = true
+	return tell
+}
+
+// heard notes that the files actor looks.
+func (g *diskGate) heard() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.told = false
 }
 
 // try asks whether something may be written: 0 if it may, else how long to wait. On a full disk a try that is allowed

@@ -27,7 +27,6 @@ type engineActor struct {
 	records  map[uint64]func(c actor.Context, m *protocol.Recorded)
 	splits   map[uint64]*splitting
 	asked    uint64
-	waiting  []*protocol.WhereIs
 	stopping []*protocol.StopTablets
 }
 
@@ -51,7 +50,7 @@ func newEngine(k *core, loaded []*loadedTable) *engineActor {
 	add := func(kind, name string, at *address, bulk bool, make func() actor.Actor) {
 		a.services = append(a.services, &service{
 			kind: kind, name: name, at: at, ends: newReplacements(kind, rt.Rand(kind)),
-			spec: func() Spec { return Spec{Kind: kind, Bulk: bulk, New: make} },
+			spec: func() Spec { return k.spec(Spec{Kind: kind, Bulk: bulk, New: make}) },
 		})
 	}
 	// Files first: whoever ends a lease tells it.
@@ -85,9 +84,6 @@ func (a *engineActor) Receive(c actor.Context) {
 		a.onCancelCompact(c, m)
 	case *protocol.GetStats:
 		a.onGetStats(c, m)
-	case *protocol.WhereIs:
-		a.waiting = append(a.waiting, m)
-		a.answerWaiting()
 	case *protocol.Flushed:
 		a.onAnswer(c, m.Request, m, m.Err)
 	case *protocol.Compacted:
@@ -249,7 +245,6 @@ func (a *engineActor) onStopTablets(c actor.Context, m *protocol.StopTablets) {
 	for _, t := range a.alive() {
 		c.Stop(t.pid)
 	}
-	a.answerWaiting()
 	for _, t := range ordered(a.tables) {
 		a.endDeferred(c, t, ErrStopped) // no tablet comes in the place of another any more
 	}
@@ -272,11 +267,9 @@ func (a *engineActor) stopped() {
 
 // refuseAll answers what is still open when the engine stops.
 func (a *engineActor) refuseAll() {
+	a.core.rt.stopWork() // also of those who wait for a table to change
 	for _, p := range ordered(a.parts) {
 		p.gather.refuse(ErrStopped)
-	}
-	for _, m := range a.waiting {
-		m.Refuse(ErrStopped)
 	}
 	for _, t := range ordered(a.tables) {
 		t.refuseChanges(ErrStopped)

@@ -69,7 +69,10 @@ func JobSpec(rt *Runtime, files *OpenFiles, t JobTest) Spec {
 func (s *Store) FilesForTest() ([]string, error) { return s.core.fs.List(manifest.DataDir) }
 
 // TabletTest is a tablet's surroundings in a test: a file system, and addresses for the actors that it speaks to.
-type TabletTest struct{ core *core }
+type TabletTest struct {
+	core   *core
+	tablet *hosted.Tablet
+}
 
 func NewTabletTest(rt *Runtime, fs vfs.FS, profile plan.Profile, filer, log *actor.PID, d *Durable) *TabletTest {
 	k := &core{rt: rt, fs: fs, profile: profile, mode: iter.New, server: ServerSettings{MajorOpenMax: 10, ScanFilesMax: 100}}
@@ -78,7 +81,7 @@ func NewTabletTest(rt *Runtime, fs vfs.FS, profile plan.Profile, filer, log *act
 	k.manifest.set(log)
 	k.files = newOpenFiles(fs, 100, k.freeFile)
 	d.files = k.files
-	return &TabletTest{k}
+	return &TabletTest{core: k}
 }
 
 // Leases is how many holds there are on files.
@@ -91,12 +94,17 @@ func (t *TabletTest) Spec(properties map[string]string, scheduler *actor.PID) (S
 		return Spec{}, nil, err
 	}
 	h, err := loadTablet(t.core, 1, hosted.State{Extent: tablet.Extent{Table: "t"}}, &settings)
+	t.tablet = h.tablet
 	return Spec{Kind: "tablet", New: func() actor.Actor { return newTabletActor(t.core, h, &settings, scheduler) }}, h.View, err
 }
+
+// Plan has the tablet that Spec has made plan its compactions in another way. It must have nothing to do.
+func (t *TabletTest) Plan(p hosted.Planner) { t.tablet.Configure(p, 1<<20) }
 
 // Durable plays log and manifest: it answers everything at once, unless Refuse says with what error.
 type Durable struct {
 	Refuse func(msg any) error
+	Silent bool // it does not answer at all
 	files  *openFiles
 }
 
@@ -108,6 +116,9 @@ func (d *Durable) Spec() Spec {
 // Receive implements actor.Actor.
 func (d *Durable) Receive(c actor.Context) {
 	err := error(nil)
+	if d.Silent {
+		return
+	}
 	if d.Refuse != nil {
 		err = d.Refuse(c.Message())
 	}

@@ -19,7 +19,7 @@ type filesActor struct {
 	watching bool
 }
 
-// Receive routes the messages of files. Its mailbox holds at most one message for each file of the store.
+// Receive routes the messages of files. What its mailbox may hold is in bounds.go.
 func (a *filesActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *protocol.FreeFile:
@@ -28,7 +28,9 @@ func (a *filesActor) Receive(c actor.Context) {
 		a.onWatchSpace(c, m)
 	case *protocol.Drain:
 		m.Answer(&protocol.Drained{})
-	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
+	case *actor.Started: // what its predecessor was told may have died with it
+		a.onWatchSpace(c, &protocol.WatchSpace{})
+	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 	default:
 		invariant.Unexpected("files", m)
 	}
@@ -55,8 +57,11 @@ const spaceLeast = 64 << 10
 // onWatchSpace looks for space until something could be written. A disk that says it has space and takes nothing is left to
 // the tries that are made now and then.
 func (a *filesActor) onWatchSpace(c actor.Context, m *protocol.WatchSpace) {
-	if !m.Again && a.watching {
-		return
+	if !m.Again {
+		a.core.disk.heard()
+		if a.watching {
+			return
+		}
 	}
 	if a.watching = a.core.disk.isFull(); !a.watching {
 		return

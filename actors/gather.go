@@ -244,6 +244,7 @@ func (a *engineActor) compactTable(c actor.Context, t *engineTable, m *protocol.
 
 // onCancelCompact passes a cancellation on to the tablets that were asked.
 func (a *engineActor) onCancelCompact(c actor.Context, m *protocol.CancelCompact) {
+	m.Taken()
 	for request, p := range ordered(a.parts) {
 		if p.gather.token == m.Request {
 			c.Send(p.tablet.pid, &protocol.CancelCompact{Request: request})

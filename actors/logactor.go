@@ -18,7 +18,7 @@ import (
 // sends a marker, which comes behind everything that has queued up meanwhile, and at which there is one write and at most
 // one sync for all of them.
 //
-// Its mailbox holds at most what all tablets may have on its way, a window of batches each, and the markers.
+// What its mailbox may hold is in bounds.go.
 type logActor struct {
 	core    *core
 	log     *wal.Log
@@ -27,6 +27,9 @@ type logActor struct {
 	timer   TimerID
 	due     time.Time
 	told    int     // segments when the engine was told last
+	asking  bool    // tablets are being asked to flush
+	asks    bool    // they are to be asked once more
+	asked   uint64  // times that they were
 	trouble backOff // while the log takes nothing
 }
 
@@ -47,6 +50,8 @@ func (a *logActor) Receive(c actor.Context) {
 		a.onSyncNow(c, m)
 	case *protocol.InFiles:
 		a.onInFiles(c, m)
+	case *protocol.TabletsAsked:
+		a.onTabletsAsked(c, m)
 	case *protocol.Heal:
 		a.trouble = backOff{}
 		a.heal()
@@ -193,16 +198,42 @@ func (a *logActor) tick(c actor.Context) {
 func (a *logActor) tellReferenced(c actor.Context) {
 	n := a.log.Stats().Segments
 	if n > a.told {
-		if tablets := a.log.Referenced(); len(tablets) > 0 {
-			c.Send(c.Parent(), &protocol.FlushTablets{Tablets: tablets})
-		}
+		a.askFlushes(c)
 	}
 	a.told = n
 }
 
+// askFlushes names the tablets that keep the log long, but not before those have been asked that were named last.
+func (a *logActor) askFlushes(c actor.Context) {
+	if a.asks = a.asking; a.asking {
+		return
+	}
+	if tablets := a.log.Referenced(); len(tablets) > 0 {
+		a.asking = true
+		a.asked++
+		c.Send(c.Parent(), &protocol.FlushTablets{From: c.Self(), Request: a.asked, Tablets: tablets})
+	}
+}
+
+func (a *logActor) onTabletsAsked(c actor.Context, m *protocol.TabletsAsked) {
+	if m.Request != a.asked { // a second answer
+		return
+	}
+	a.asking = false
+	switch {
+	case m.Err != nil:
+		a.told-- // so that the next commit asks again
+	case a.asks:
+		a.askFlushes(c)
+	}
+}
+
 // onInFiles removes segments that nobody needs any more.
 func (a *logActor) onInFiles(c actor.Context, m *protocol.InFiles) {
-	a.log.Flushed(m.Tablet, m.Session)
+	for _, f := range m.Filed {
+		a.log.Flushed(f.Tablet, f.Session)
+	}
+	c.Send(m.From, &protocol.InFilesTaken{Request: m.Request})
 	if _, err := a.log.Trim(); err != nil {
 		a.core.rt.log.Warn("log segment could not be removed", slog.Any("err", err))
 	}

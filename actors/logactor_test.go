@@ -203,14 +203,19 @@ func TestLogTrims(t *testing.T) {
 		if n < 3 {
 			t.Fatalf("%d segments", n)
 		}
-		d.other.Send(d.pid, &protocol.InFiles{Tablet: 8, Session: 9})
-		d.other.Send(d.pid, &protocol.InFiles{Tablet: 7, Session: 0})
-		d.Settle()
+		inFiles := func(all ...protocol.Filed) {
+			t.Helper()
+			d.other.Send(d.pid, &protocol.InFiles{From: d.other.PID(), Request: 5, Filed: all})
+			if m := actortest.Fish[*protocol.InFilesTaken](d.other, nil); m.Request != 5 || m.Err != nil {
+				t.Errorf("%+v", m)
+			}
+			d.Settle()
+		}
+		inFiles(protocol.Filed{Tablet: 8, Session: 9}, protocol.Filed{Tablet: 7})
 		if now := d.segments(); now != n {
 			t.Errorf("%d of %d segments are left, and nothing is in files", now, n)
 		}
-		d.other.Send(d.pid, &protocol.InFiles{Tablet: 7, Session: 1})
-		d.Settle()
+		inFiles(protocol.Filed{Tablet: 7, Session: 1})
 		if now := d.segments(); now != 1 {
 			t.Errorf("%d segments are left, all is in files", now)
 		}
@@ -247,9 +252,11 @@ func TestManifestDoubtsAndHeals(t *testing.T) {
 		if m := record(install(1, first)); m.Err != nil {
 			t.Fatal(m.Err)
 		}
-		if m := actortest.Expect[*protocol.InFiles](d.inlog, time.Second); m.Tablet != tab || m.Session != 1 {
+		m := actortest.Expect[*protocol.InFiles](d.inlog, time.Second)
+		if !slices.Equal(m.Filed, []protocol.Filed{{Tablet: tab, Session: 1}}) {
 			t.Errorf("the log is told %+v", m)
 		}
+		d.inlog.Send(d.pid, &protocol.InFilesTaken{Request: m.Request})
 		d.fs.Add(vfs.Rule{Op: vfs.OpSync, Name: "*.manifest", N: 1, Err: syscall.EIO, Sync: vfs.SyncKept})
 		if m := record(install(3, second), manifest.Swap{Tablet: tab, Remove: []uint64{first.Number}}); !m.Doubt || !errors.Is(m.Err, syscall.EIO) {
 			t.Errorf("a record that was not synced: %+v", m)

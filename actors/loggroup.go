@@ -23,6 +23,7 @@ type logGroup struct {
 	last    int    // entries of the group before
 	expect  int    // entries, when everybody is there
 	round   uint64 // of gathering
+	timer   TimerID
 }
 
 type groupState uint8
@@ -73,7 +74,7 @@ func (a *logActor) gatherGroup(c actor.Context) {
 	g := &a.group
 	g.state = groupGathering
 	g.round++
-	a.core.rt.After(groupWait, c.Self(), &protocol.SyncNow{Round: g.round})
+	g.timer = a.core.rt.After(groupWait, c.Self(), &protocol.SyncNow{Round: g.round})
 }
 
 // onSyncNow is a marker, or the timer.
@@ -102,6 +103,9 @@ func (a *logActor) answer(c actor.Context, err error) {
 			g.state = groupIdle
 		}
 		return
+	}
+	if g.state == groupGathering {
+		a.core.rt.CancelTimer(g.timer) // or those of fast disks would pile up
 	}
 	g.state, g.last = groupWritten, len(g.entries)
 	c.Send(c.Self(), &protocol.SyncNow{}) // before the answers, so that in front of it is only what came meanwhile

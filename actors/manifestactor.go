@@ -16,15 +16,20 @@ import (
 // manifestActor owns the manifest. It blocks on files. It alone says which files and which entries of the log are wanted no
 // more: after the record is durable, and never while it is not known whether one is.
 //
-// Its mailbox holds at most a record for each job, split and change of a table.
+// What its mailbox may hold is in bounds.go.
 type manifestActor struct {
 	core    *core
 	writer  *manifest.Writer
 	healing bool // the timer is on its way
 	trouble backOff
+	filed   map[uint64]uint64 // sessions by tablet, which the log has still to be told
+	telling bool              // it was told of others, and has not answered
+	tells   uint64
 }
 
-func newManifestActor(k *core) *manifestActor { return &manifestActor{core: k} }
+func newManifestActor(k *core) *manifestActor {
+	return &manifestActor{core: k, filed: make(map[uint64]uint64)}
+}
 
 // Receive routes the manifest's messages.
 func (a *manifestActor) Receive(c actor.Context) {
@@ -36,6 +41,11 @@ func (a *manifestActor) Receive(c actor.Context) {
 	case *protocol.Doubted:
 		a.core.doubted.add(m.File)
 		a.unnameDoubted()
+	case *protocol.InFilesTaken:
+		if m.Request == a.tells {
+			a.telling = false
+			a.tellFiled(c)
+		}
 	case *protocol.Heal:
 		a.healing = false
 		a.heal(c)
@@ -43,7 +53,10 @@ func (a *manifestActor) Receive(c actor.Context) {
 		a.onDrain(m)
 	case *actor.Started:
 		a.onStarted(c)
-	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
+	case *actor.Stopping: // nobody else will
+		a.telling = false
+		a.tellFiled(c)
+	case *actor.Stopped, *actor.Restarting:
 	default:
 		invariant.Unexpected("manifest", m)
 	}
@@ -107,19 +120,31 @@ func (a *manifestActor) recorded(c actor.Context, edits []manifest.Edit, done ma
 	for _, e := range edits {
 		switch e := e.(type) {
 		case manifest.Install:
-			a.inFiles(c, e.Tablet, e.Session)
+			a.filed[e.Tablet] = max(a.filed[e.Tablet], e.Session)
 		case manifest.Split:
-			a.inFiles(c, e.Tablet, math.MaxUint64)
+			a.filed[e.Tablet] = math.MaxUint64
 		case manifest.DropTable:
 			for t := range before.Tablets(before.Table(e.Table)) {
-				a.inFiles(c, t.Number, math.MaxUint64)
+				a.filed[t.Number] = math.MaxUint64
 			}
 		}
 	}
+	a.tellFiled(c)
 }
 
-func (a *manifestActor) inFiles(c actor.Context, tablet, session uint64) {
-	c.Send(a.core.log.get(), &protocol.InFiles{Tablet: tablet, Session: session})
+// tellFiled tells the log what it need not keep, but not before it has heard what it was told last: it may be slower.
+func (a *manifestActor) tellFiled(c actor.Context) {
+	if a.telling || len(a.filed) == 0 {
+		return
+	}
+	a.telling = true
+	a.tells++
+	m := &protocol.InFiles{From: c.Self(), Request: a.tells}
+	for tablet, session := range ordered(a.filed) {
+		m.Filed = append(m.Filed, protocol.Filed{Tablet: tablet, Session: session})
+	}
+	clear(a.filed)
+	c.Send(a.core.log.get(), m)
 }
 
 // unnameDoubted gives up the files of records that were in doubt, once it is certain that they count for nothing.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 
 	"millrace/internal/invariant"
 	"millrace/internal/vfs"
@@ -27,7 +28,8 @@ type openFiles struct {
 	mu     sync.Mutex
 	closed bool
 	files  map[uint64]*storeFile
-	clock  uint64 // counts the ends of leases, for finding the reader that was idle longest
+	most   atomic.Int64 // files at once so far
+	clock  uint64       // counts the ends of leases, for finding the reader that was idle longest
 }
 
 // storeFile is a file that is held, leased, open or waiting to be removed.
@@ -74,6 +76,7 @@ func (t *openFiles) file(meta tablet.FileMeta) *storeFile {
 	if f == nil {
 		f = &storeFile{meta: meta}
 		t.files[meta.Number] = f
+		t.most.Store(max(t.most.Load(), int64(len(t.files))))
 	}
 	return f
 }

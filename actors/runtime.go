@@ -74,6 +74,7 @@ type Runtime struct {
 	inboxes  atomic.Uint64
 	writers  atomic.Uint64
 	closed   atomic.Bool
+	deaf     atomic.Bool // it does not hear of dead letters any more
 	strategy *stopFailed
 	// work ends when the actors shall not begin anything long any more; reads of files go by it.
 	work     context.Context
@@ -82,7 +83,7 @@ type Runtime struct {
 	mu    sync.Mutex
 	alive map[string]*cell
 	open  map[*Inbox]struct{}
-	marks []Mark // of actors that are gone and were filled beyond their bounds
+	marks marks
 }
 
 // cell is what the runtime knows of one actor, over its whole life.
@@ -103,14 +104,10 @@ type Spec struct {
 	Bulk bool
 	// Bound is how many messages its protocol lets wait for it; 0 when nobody has stated it.
 	Bound int
+	// BoundNow stands for Bound where that grows with what there is. It must not shrink, nor ask the runtime for anything.
+	BoundNow func(Census) int
 	// Last makes a panic stop the actor itself instead of going to a supervisor: for actors without a parent.
 	Last bool
-}
-
-// Mark is how far the mailbox of an actor was filled in its life.
-type Mark struct {
-	ID, Kind    string
-	High, Bound int
 }
 
 // NewRuntime returns a runtime that must be closed.
@@ -118,6 +115,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	rt := &Runtime{
 		name: o.Name, system: o.System, clock: o.Clock, seed: o.Seed, log: o.Logger, hooks: o.Hooks, sched: o.Scheduler, most: o.Window,
 		fore: newDispatcher(), bulk: newDispatcher(), alive: make(map[string]*cell), open: make(map[*Inbox]struct{}),
+		marks: newMarks(),
 	}
 	if rt.name == "" {
 		rt.name = "millrace"
@@ -178,9 +176,6 @@ func (rt *Runtime) Rand(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(rt.seed, h.Sum64()))
 }
 
-// Send sends a message from outside the actors.
-func (rt *Runtime) Send(to *actor.PID, msg any) { rt.root.Send(to, msg) }
-
 // After sends a message to an actor when d has passed.
 func (rt *Runtime) After(d time.Duration, to *actor.PID, msg any) TimerID {
 	return rt.timers.after(d, to, msg)
@@ -226,11 +221,13 @@ func (rt *Runtime) spawn(parent actor.SpawnerContext, name, id string, s Spec) (
 		return nil, fmt.Errorf("spawn %s: %w", id, actor.ErrNameExists)
 	}
 	rt.alive[id] = c
+	rt.marks.begin(s.Kind)
 	rt.mu.Unlock()
 	pid, err := parent.SpawnNamed(props, name)
 	if err != nil {
 		rt.mu.Lock()
 		delete(rt.alive, id)
+		rt.marks.census.alive[s.Kind]--
 		rt.mu.Unlock()
 		return nil, fmt.Errorf("spawn %s: %w", id, err)
 	}
@@ -243,13 +240,7 @@ func (rt *Runtime) gone(c *cell) {
 	defer rt.mu.Unlock()
 	delete(rt.alive, c.id)
 	close(c.gone)
-	if m := c.mark(); m.Bound > 0 && m.High > m.Bound {
-		rt.marks = append(rt.marks, m)
-	}
-}
-
-func (c *cell) mark() Mark {
-	return Mark{ID: c.id, Kind: c.spec.Kind, High: c.box.HighWater(), Bound: c.spec.Bound}
+	rt.marks.end(c)
 }
 
 // Alive lists the actors that have not stopped, sorted.
@@ -262,21 +253,6 @@ func (rt *Runtime) Alive() []string {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// Overfilled lists the mailboxes, of actors dead or alive, that were filled beyond their stated bound.
-func (rt *Runtime) Overfilled() []Mark {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	all := slices.Clone(rt.marks)
-	for _, c := range rt.alive {
-		if c.spec.Bound > 0 {
-			all = append(all, c.mark())
-		}
-	}
-	all = slices.DeleteFunc(all, func(m Mark) bool { return m.High <= m.Bound })
-	slices.SortFunc(all, func(a, b Mark) int { return strings.Compare(a.ID, b.ID) })
-	return all
 }
 
 // Watch has the watcher told when an actor ends; at once if it is not there.
@@ -320,6 +296,7 @@ func (rt *Runtime) Close(ctx context.Context) error {
 		// The subscription stays: whoever is about to send something is answered by it, or would wait for ever.
 		rt.system.Shutdown()
 	} else {
+		rt.deaf.Store(true) // first: what nobody hears of is then seen by its sender
 		rt.system.EventStream.Unsubscribe(rt.sub)
 	}
 	return errors.Join(errs...)

@@ -161,6 +161,10 @@ func (sc *Scanner) enter() error {
 			return err
 		}
 	}
+	ticket, err := sc.store.scans.enter(sc.ctx, 1)
+	if err != nil {
+		return err // Close releases the view
+	}
 	part := sc.views[0]
 	sc.views = sc.views[1:]
 	sc.keepPlace()
@@ -170,9 +174,11 @@ func (sc *Scanner) enter() error {
 	spec.Range = part.rng
 	spec.Visible = visible(sc.options.Authorizations) // each session has its own: it remembers what it met
 	sc.spec.Skip = 0                                  // what was handed out lies in the first tablet
-	sc.store.core.rt.Send(sc.store.core.scans.get(), &protocol.ScanOpen{
+	open := &protocol.ScanOpen{
 		Client: sc.in.PID(), Scan: sc.scan, View: part.view, Spec: spec, Credit: sc.store.core.rt.window(scanWindow), Limits: sc.limits,
-	})
+	}
+	open.Admit(ticket)
+	sc.store.core.rt.Send(sc.store.core.scans.get(), open)
 	return nil
 }
 
@@ -214,7 +220,10 @@ func (sc *Scanner) keepPlace() {
 func (sc *Scanner) leave() {
 	if sc.open {
 		sc.open = false
-		sc.store.core.rt.Send(sc.store.core.scans.get(), &protocol.ScanClose{Client: sc.in.PID(), Scan: sc.scan})
+		ticket, _ := sc.store.scans.enter(context.Background(), 1) // it is never closed
+		end := &protocol.ScanClose{Client: sc.in.PID(), Scan: sc.scan}
+		end.Admit(ticket)
+		sc.store.core.rt.Send(sc.store.core.scans.get(), end)
 	}
 }
 

@@ -34,6 +34,7 @@ func (a *scansActor) Receive(c actor.Context) {
 	case *protocol.ScanOpen:
 		a.onScanOpen(c, m)
 	case *protocol.ScanClose:
+		m.Taken()
 		a.stop(c, scanKey{m.Client.Id, m.Scan})
 	case *protocol.SessionDone:
 		a.stop(c, scanKey{m.Client.Id, m.Scan})
@@ -46,6 +47,7 @@ func (a *scansActor) Receive(c actor.Context) {
 }
 
 func (a *scansActor) onScanOpen(c actor.Context, m *protocol.ScanOpen) {
+	m.Taken()
 	a.started++
 	pid, err := a.rt.SpawnChild(c, nameScan(a.started), Spec{
 		Kind: "scan", Bulk: true, Bound: m.Credit + scanOthers,

@@ -17,12 +17,13 @@ type schedulerActor struct {
 	told    bool // what the binner was told last
 	ticking bool
 	tablets map[string]*actor.PID // watched
+	asked   map[string]bool       // to flush, and have not reported since
 }
 
 func newScheduler(rt *Runtime, s ServerSettings) *schedulerActor {
 	return &schedulerActor{
 		rt: rt, permits: newPermits(s.MinorMax, s.MajorMax), memory: newMemoryManager(s.MemoryBytes, s.MinorMax),
-		tablets: make(map[string]*actor.PID),
+		tablets: make(map[string]*actor.PID), asked: make(map[string]bool),
 	}
 }
 
@@ -41,6 +42,8 @@ func (a *schedulerActor) Receive(c actor.Context) {
 		a.permits.hold(m.Job, holder{m.From, m.Kind})
 	case *protocol.MemoryIs:
 		a.onMemoryIs(c, m)
+	case *protocol.FlushThese:
+		a.onFlushThese(c, m)
 	case *protocol.MemoryTick:
 		a.ticking = false
 		a.flush(c, a.memory.tick())
@@ -50,6 +53,7 @@ func (a *schedulerActor) Receive(c actor.Context) {
 		a.hold(c)
 	case *actor.Terminated:
 		delete(a.tablets, m.Who.Id)
+		delete(a.asked, m.Who.Id)
 		a.permits.forget(m.Who)
 		a.memory.report(m.Who.Id, tabletMemory{})
 		a.hold(c)
@@ -75,10 +79,21 @@ func (a *schedulerActor) grant(c actor.Context) {
 
 func (a *schedulerActor) onMemoryIs(c actor.Context, m *protocol.MemoryIs) {
 	a.watch(c, m.From)
+	delete(a.asked, m.From.Id)
+	c.Send(m.From, memorySeen)
 	a.memory.report(m.From.Id, tabletMemory{active: m.Active, flushing: m.Flushing})
 	a.hold(c)
 	a.flush(c, a.memory.urgent())
 	a.tick(c)
+}
+
+// onFlushThese asks tablets that keep the log long.
+func (a *schedulerActor) onFlushThese(c actor.Context, m *protocol.FlushThese) {
+	for _, tablet := range m.Tablets {
+		a.watch(c, tablet)
+		a.flush(c, []string{tablet.Id})
+	}
+	c.Send(m.From, &protocol.TabletsAsked{Request: m.Request})
 }
 
 // hold tells the binner whether to wait, if that has changed.
@@ -89,11 +104,17 @@ func (a *schedulerActor) hold(c actor.Context) {
 	}
 }
 
+// flush asks tablets to flush, each once until it has reported.
 func (a *schedulerActor) flush(c actor.Context, tablets []string) {
 	for _, id := range tablets {
-		c.Send(a.tablets[id], &protocol.FlushMemory{})
+		if !a.asked[id] {
+			a.asked[id] = true
+			c.Send(a.tablets[id], &protocol.FlushMemory{})
+		}
 	}
 }
+
+var memorySeen = &protocol.MemorySeen{}
 
 // tick sees to the next look at memory, as long as there is something in it.
 func (a *schedulerActor) tick(c actor.Context) {

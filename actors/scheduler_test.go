@@ -63,7 +63,9 @@ func TestSchedulerWatchesMemory(t *testing.T) {
 		sched := k.Spawn("sched", actors.SchedulerSpec(k.Runtime(), oneEach))
 		binner.Send(sched, &protocol.BinnerIs{Binner: binner.PID()})
 		report := func(p *actortest.Probe, active, flushing int64) {
+			t.Helper()
 			p.Send(sched, &protocol.MemoryIs{From: p.PID(), Active: active, Flushing: flushing})
+			actortest.Expect[*protocol.MemorySeen](p, time.Second)
 		}
 		report(a, 200, 0)
 		report(b, 290, 0)

@@ -22,15 +22,18 @@ import (
 
 // Store is an engine for callers that never see an actor. All methods are safe for concurrent use.
 type Store struct {
-	core      *core
-	engine    *actor.PID
-	lock      io.Closer
-	ownFS     bool
-	admission *admission
-	closed    atomic.Bool
-	gets      *inFlight
-	writers   openWriters
-	tokens    atomic.Uint64
+	core     *core
+	engine   *actor.PID
+	lock     io.Closer
+	ownFS    bool
+	writes   *admission // of mutations, by their bytes
+	scans    *admission // of messages that begin and end scans
+	requests *admission // of what the engine is asked
+	cancels  *admission // of compactions, each of which may be taken back
+	closed   atomic.Bool
+	gets     *inFlight
+	writers  openWriters
+	tokens   atomic.Uint64
 }
 
 // Open starts a store on a directory, which is made if it is not there. What an earlier run left is there again: all that
@@ -94,11 +97,15 @@ func start(ctx context.Context, o storeOptions, server ServerSettings, fs vfs.FS
 	if err != nil {
 		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
 	}
-	engine, err := rt.Spawn("", Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k, loaded) }})
+	engine, err := rt.Spawn("", k.spec(Spec{Kind: "engine", Last: true, New: func() actor.Actor { return newEngine(k, loaded) }}))
 	if err != nil {
 		return nil, errors.Join(err, k.openedLog.Load().Close(rt.clock.Now()), k.openedManifest.Load().Close(), rt.Close(context.WithoutCancel(ctx)))
 	}
-	return &Store{core: k, engine: engine, admission: newAdmission(rt, server.QueueBytes), gets: newInFlight()}, nil
+	return &Store{
+		core: k, engine: engine, gets: newInFlight(),
+		writes: newAdmission(rt, "writes", server.QueueBytes), requests: newAdmission(rt, "requests", requestsMost),
+		scans: newAdmission(rt, "scans", scanMessagesMost), cancels: newAdmission(rt, "compactions", requestsMost),
+	}, nil
 }
 
 // Runtime is what the store's actors run in, for hosts that look on.
@@ -174,10 +181,27 @@ func (s *Store) table(name string) (*storeTable, error) {
 
 // newer waits until a table is no longer as t says, because tablets were split or replaced.
 func (s *Store) newer(ctx context.Context, t *storeTable) (*storeTable, error) {
-	if _, err := ask(ctx, s, &protocol.WhereIs{Table: t.name, Than: t.version}); err != nil {
-		return nil, err
+	rt := s.core.rt
+	for {
+		now, err := s.table(t.name)
+		switch {
+		case err != nil:
+			return nil, err
+		case now.version > t.version:
+			return now, nil
+		case now.failed() != nil:
+			return nil, now.failed()
+		case rt.work.Err() != nil:
+			return nil, ErrStopped
+		}
+		settled := rt.settle(ctx, s.engine.Id, nil, readyFunc(func() bool { return isClosed(now.passed) || rt.work.Err() != nil }))
+		select {
+		case <-now.passed:
+		case <-rt.work.Done():
+		case <-settled.Done():
+			return nil, context.Cause(settled)
+		}
 	}
-	return s.table(t.name)
 }
 
 // Flush returns when everything that was applied to the table before is in synced files.
@@ -224,14 +248,23 @@ func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]
 			return nil, err
 		}
 	}
-	done, err := ask(ctx, s, q)
+	place, err := s.cancels.enter(ctx, 1) // before it is needed: then nobody will want to wait
 	if err != nil {
-		if ctx.Err() != nil {
-			s.core.rt.Send(s.engine, &protocol.CancelCompact{Request: q.Token})
-		}
 		return nil, err
 	}
-	return done.Tablets, nil
+	done, err := ask(ctx, s, q)
+	switch {
+	case err == nil:
+		place.Return()
+		return done.Tablets, nil
+	case ctx.Err() != nil:
+		cancel := &protocol.CancelCompact{Request: q.Token}
+		cancel.Admit(place)
+		s.core.rt.Send(s.engine, cancel)
+	default:
+		place.Return()
+	}
+	return nil, err
 }
 
 // summed has a function told the sum of what its parts are told, one at a time.
@@ -261,11 +294,16 @@ func (s *Store) Stats(ctx context.Context, table string) ([]protocol.TabletStats
 // OpenFiles is how many files are open, and how many holds there are on files.
 func (s *Store) OpenFiles() (open, leases int) { return s.core.files.count() }
 
-// ask sends the engine a request.
+// ask sends the engine a request, once it is admitted.
 func ask[T any](ctx context.Context, s *Store, q protocol.Request[T]) (*T, error) {
 	if s.closed.Load() {
 		return nil, errClosed
 	}
+	t, err := s.requests.enter(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	q.Admit(t)
 	return Ask(ctx, s.core.rt, s.engine, q)
 }
 
@@ -280,7 +318,9 @@ func (s *Store) Close(ctx context.Context) error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	s.admission.close(errClosed)
+	s.writes.close(errClosed)
+	s.requests.close(errClosed)
+	s.cancels.close(errClosed)
 	k := s.core
 	var errs []error
 	phase := func(what string, err error) {

@@ -124,6 +124,9 @@ func closeStore(t *testing.T, s *actors.Store) {
 	if alive := s.Runtime().Alive(); len(alive) > 0 {
 		t.Errorf("alive after Close: %v", alive)
 	}
+	if over := s.Runtime().Overfilled(); len(over) > 0 {
+		t.Errorf("mailboxes filled beyond their bounds: %+v", over)
+	}
 }
 
 // TestStoreEndToEnd: eight tablets take continuous ingest while memory, ratio and file limit make them flush and compact,

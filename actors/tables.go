@@ -78,6 +78,7 @@ func (t *engineTable) is() *protocol.TableIs {
 func (a *engineActor) publish(c actor.Context, t *engineTable) {
 	next := *t.storeTable
 	next.version++
+	next.passed = make(chan struct{})
 	next.tablets = make([]protocol.TabletRef, len(t.order))
 	extents := make([]tablet.Extent, len(t.order))
 	for i, et := range t.order {
@@ -89,10 +90,13 @@ func (a *engineActor) publish(c actor.Context, t *engineTable) {
 		panic(fmt.Errorf("tablets of table %s: %w", t.name, err))
 	}
 	next.extents = chain
+	passed := t.passed
 	t.storeTable, t.made = &next, true
 	a.swapMap(func(m tableMap) { m[t.name] = &next })
+	if passed != nil {
+		close(passed)
+	}
 	c.Send(a.core.binner.get(), t.is())
-	a.answerWaiting()
 	a.askAgain(c, t)
 }
 
@@ -101,37 +105,6 @@ func (a *engineActor) swapMap(change func(tableMap)) {
 	next := maps.Clone(*a.core.tables.Load())
 	change(next)
 	a.core.tables.Store(&next)
-}
-
-// answerWaiting answers those who wait for a newer state of a table, where there is one or will never be.
-func (a *engineActor) answerWaiting() {
-	left := a.waiting[:0]
-	for _, m := range a.waiting {
-		t := a.tables[m.Table]
-		switch {
-		case len(a.stopping) > 0:
-			m.Refuse(ErrStopped)
-		case t == nil:
-			m.Refuse(fmt.Errorf("no table %q: %w", m.Table, tablet.ErrUsage))
-		case t.version > m.Than:
-			m.Answer(t.is())
-		case t.firstFailed() != nil:
-			m.Refuse(t.firstFailed())
-		default:
-			left = append(left, m)
-		}
-	}
-	clear(a.waiting[len(left):])
-	a.waiting = left
-}
-
-func (t *engineTable) firstFailed() error {
-	for _, et := range t.order {
-		if et.failed != nil {
-			return et.failed
-		}
-	}
-	return nil
 }
 
 // onCreateTable records a table, then starts a tablet for each extent.
@@ -210,9 +183,9 @@ func (a *engineActor) newTablet(t *engineTable, h *tabletHandle) *engineTablet {
 func (a *engineActor) spawnTablet(c actor.Context, et *engineTablet) {
 	et.incarnation++
 	h, s, scheduler := et.handle, et.table.settings, a.core.scheduler.get()
-	pid, err := a.core.rt.SpawnChild(c, nameTablet(et.number, et.incarnation), Spec{
+	pid, err := a.core.rt.SpawnChild(c, nameTablet(et.number, et.incarnation), a.core.spec(Spec{
 		Kind: "tablet", New: func() actor.Actor { return newTabletActor(a.core, h, s, scheduler) },
-	})
+	}))
 	if err != nil {
 		panic(err) // only while the runtime closes
 	}
@@ -245,6 +218,7 @@ func (a *engineActor) onDeleteTable(c actor.Context, m *protocol.DeleteTable) {
 func (a *engineActor) dropTable(c actor.Context, t *engineTable) {
 	delete(a.tables, t.name)
 	a.swapMap(func(m tableMap) { delete(m, t.name) })
+	close(t.passed)
 	c.Send(a.core.binner.get(), &protocol.TableIs{Table: t.name})
 	for _, et := range t.order {
 		a.leave(c, et)
@@ -252,7 +226,6 @@ func (a *engineActor) dropTable(c actor.Context, t *engineTable) {
 	t.changes = t.changes[1:]
 	gone := fmt.Errorf("no table %q: %w", t.name, tablet.ErrUsage)
 	t.refuseChanges(gone)
-	a.answerWaiting()
 	a.endDeferred(c, t, gone)
 }
 
@@ -326,11 +299,13 @@ func (t *engineTable) with(change map[string]string) (map[string]string, *TableS
 
 // onFlushTablets passes on what the log wishes.
 func (a *engineActor) onFlushTablets(c actor.Context, m *protocol.FlushTablets) {
+	these := &protocol.FlushThese{From: m.From, Request: m.Request}
 	for _, number := range m.Tablets {
 		if et := a.tablets[number]; et != nil && !et.dead {
-			c.Send(et.pid, &protocol.FlushMemory{})
+			these.Tablets = append(these.Tablets, et.pid)
 		}
 	}
+	c.Send(a.core.scheduler.get(), these)
 }
 
 // errMoved is a tablet's answer to what it cannot do any more because it is being split. The engine asks again.

@@ -76,6 +76,14 @@ func (tt *tabletTest) wish(kind protocol.JobKind) *protocol.WantPermit {
 	return w
 }
 
+// memory takes the tablet's next report of memory, as a scheduler does.
+func (tt *tabletTest) memory() *protocol.MemoryIs {
+	tt.t.Helper()
+	m := actortest.Expect[*protocol.MemoryIs](tt.sched, time.Second)
+	tt.sched.Send(tt.tablet, &protocol.MemorySeen{})
+	return m
+}
+
 // wishes lets an hour pass and takes all wishes there are.
 func (tt *tabletTest) wishes() (all []*protocol.WantPermit) {
 	tt.t.Helper()
@@ -195,18 +203,24 @@ func TestTabletFlushes(t *testing.T) {
 func TestTabletFlushesAtTheSchedulersWord(t *testing.T) {
 	runTablet(t, func(tt *tabletTest) {
 		tt.sched.Send(tt.tablet, &protocol.FlushMemory{}) // nothing there
+		if m := tt.memory(); m.Active != 0 || m.Flushing != 0 {
+			t.Errorf("reported %+v", m)
+		}
 		tt.sched.ExpectNone(time.Hour)
 		tt.apply("a")
 		tt.sched.Send(tt.tablet, &protocol.FlushMemory{})
 		tt.sched.Send(tt.tablet, &protocol.FlushMemory{}) // again, before the tablet's report
-		if m := actortest.Expect[*protocol.MemoryIs](tt.sched, time.Second); m.Active != 0 || m.Flushing == 0 {
+		if m := tt.memory(); m.Active != 0 || m.Flushing == 0 {
 			t.Errorf("reported %+v", m)
 		}
 		w := tt.wish(protocol.Minor)
+		if m := tt.memory(); m.Active != 0 || m.Flushing == 0 { // for the second time
+			t.Errorf("reported %+v", m)
+		}
 		tt.sched.ExpectNone(time.Hour)
 		tt.permit(w)
 		tt.released(w)
-		if m := actortest.Expect[*protocol.MemoryIs](tt.sched, time.Second); m.Active != 0 || m.Flushing != 0 {
+		if m := tt.memory(); m.Active != 0 || m.Flushing != 0 {
 			t.Errorf("reported %+v", m)
 		}
 		tt.filesAre(1)

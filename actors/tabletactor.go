@@ -14,7 +14,7 @@ import (
 // tabletActor is the single writer of one tablet's memory and file set. It does no I/O: jobs, its children, read and
 // write files; what it does itself takes microseconds, but for the batches that it puts into memory.
 //
-// Its mailbox holds at most the binner's window of batches, two messages a job, and the requests of users.
+// What its mailbox may hold is in bounds.go.
 type tabletActor struct {
 	core     *core
 	name     string // for jobs' random streams and logs
@@ -44,8 +44,10 @@ type tabletActor struct {
 	majorWaits             bool
 	flushTimer, majorTimer TimerID
 
-	reported tabletMemory
-	counts   protocol.TabletCounts
+	reported  tabletMemory
+	reporting bool // a report is on its way, and the scheduler has not seen it
+	overdue   bool // there is more to report than growth
+	counts    protocol.TabletCounts
 }
 
 func newTabletActor(k *core, h *tabletHandle, settings *TableSettings, scheduler *actor.PID) *tabletActor {
@@ -75,6 +77,10 @@ func (a *tabletActor) Receive(c actor.Context) {
 		a.onRecorded(c, m)
 	case *protocol.FlushMemory:
 		a.freeze(c)
+		a.reportMemory(c, true) // or the scheduler would not ask again
+	case *protocol.MemorySeen:
+		a.reporting = false
+		a.reportMemory(c, a.overdue)
 	case *protocol.Flush:
 		a.onFlush(c, m)
 	case *protocol.Compact:
@@ -129,14 +135,19 @@ func (a *tabletActor) onConfigure(c actor.Context, m *protocol.Configure) {
 	c.Send(m.From, &protocol.Configured{Request: m.Request, Err: err})
 }
 
-// reportMemory tells the scheduler what the memtables take, when that has changed enough, or in any case.
+// reportMemory tells the scheduler what the memtables take, when that has changed enough, or in any case; but not before
+// it has seen the last report.
 func (a *tabletActor) reportMemory(c actor.Context, always bool) {
 	active, frozen := a.t.Memory()
 	now := tabletMemory{active: active, flushing: frozen}
 	if !always && now.active-a.reported.active < memoryReport {
 		return
 	}
-	a.reported = now
+	if a.reporting {
+		a.overdue = a.overdue || always
+		return
+	}
+	a.reported, a.reporting, a.overdue = now, true, false
 	c.Send(a.scheduler, &protocol.MemoryIs{From: c.Self(), Active: now.active, Flushing: now.flushing})
 }
 
@@ -150,6 +161,7 @@ func (a *tabletActor) onSchedulerIs(c actor.Context, m *protocol.SchedulerIs) {
 			c.Send(a.scheduler, &protocol.Holding{From: c.Self(), Job: j.id, Kind: j.kind})
 		}
 	}
+	a.reporting = false // to the old one
 	a.reportMemory(c, true)
 }
 

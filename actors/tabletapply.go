@@ -21,15 +21,23 @@ type pendingApply struct {
 	err      error
 }
 
-// ErrUnknownOutcome marks the error of a write that may be there or not, now or after the store is opened again. It may be
-// repeated.
+// ErrUnknownOutcome marks the error of a write of which it is not known whether the log has it. It may be seen at once, or
+// not now and later: when the tablet is replaced after a failure, or the store is opened again, the log is read, and what
+// stands there counts. Or never. It may be repeated.
 var ErrUnknownOutcome = fmt.Errorf("the write may be there or not: %w", tablet.ErrBusy)
+
+// errFull turns a batch away that is more than any window allows: nothing of it was logged or applied.
+var errFull = fmt.Errorf("%d batches are on their way to memory already: %w", pendingMost, tablet.ErrBusy)
 
 // onApply stamps mutations and has them logged. They enter memory when the log has answered.
 func (a *tabletActor) onApply(c actor.Context, m *protocol.Apply) {
 	if a.split != nil || a.sentAway > 0 && m.Round <= a.sentAway {
 		a.sentAway = m.Round
 		c.Send(m.From, &protocol.Applied{Batch: m.Batch, Moved: true})
+		return
+	}
+	if len(a.pending) >= pendingMost {
+		c.Send(m.From, &protocol.Applied{Batch: m.Batch, Err: errFull})
 		return
 	}
 	a.wrote = a.core.rt.clock.Now()

@@ -50,7 +50,7 @@ func (a *tabletActor) plan(c actor.Context) {
 		a.planScratch(c)
 		return // so that the files to be measured stay as they are
 	}
-	for {
+	for len(a.jobs) < jobsMost {
 		next, ok := a.t.NextJob()
 		if !ok {
 			return
@@ -272,7 +272,10 @@ func (a *tabletActor) cancel(c actor.Context, j *tabletJob) {
 		return
 	}
 	if j.pid != nil {
-		c.Send(j.pid, &protocol.Cancel{Job: j.id})
+		if !j.cancelled {
+			j.cancelled = true
+			c.Send(j.pid, &protocol.Cancel{Job: j.id})
+		}
 		return
 	}
 	if j.kind != protocol.Scratch {

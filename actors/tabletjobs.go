@@ -21,11 +21,13 @@ type tabletJob struct {
 	minor   hosted.Flush // of a minor one, once it has its permit
 	major   hosted.Job   // of a major or user's one
 	inputs  []tablet.FileMeta
-	made    tablet.AgeRange   // of the output of a job without inputs
-	request *compactRequest   // of a user's or scratch one
-	pid     *actor.PID        // once it runs
-	name    string            // of its output, once it runs
-	done    *protocol.JobDone // once it is over and its output is being recorded
+	made    tablet.AgeRange // of the output of a job without inputs
+	request *compactRequest // of a user's or scratch one
+	pid     *actor.PID      // once it runs
+	name    string          // of its output, once it runs
+	// cancelled says that it was told to end.
+	cancelled bool
+	done      *protocol.JobDone // once it is over and its output is being recorded
 }
 
 // wishFor asks the scheduler for a permit.

@@ -34,9 +34,12 @@ func (rt *Runtime) settle(ctx context.Context, on string, message any, w waitabl
 }
 
 // ready implements waitable: the actor is gone.
-func (c *cell) ready() bool {
+func (c *cell) ready() bool { return isClosed(c.gone) }
+
+// isClosed says whether a channel that nothing is sent to is closed.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-c.gone:
+	case <-c:
 		return true
 	default:
 		return false

@@ -27,6 +27,7 @@ func (s *Store) NewWriter(table string, o writer.Options) (*writer.BatchWriter, 
 	if err != nil {
 		return nil, err
 	}
+	s.core.writerBytes.Add(w.MemoryBytes())
 	if !s.writers.enter(h, w) {
 		return nil, errors.Join(errClosed, w.Close(context.Background()))
 	}

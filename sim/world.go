@@ -190,6 +190,9 @@ func (w *World) CloseStore() error {
 		return nil
 	}
 	err := w.store.Close(context.Background())
+	if over := w.store.Runtime().Overfilled(); len(over) > 0 && err == nil {
+		err = fmt.Errorf("mailboxes were filled beyond their bounds: %+v", over)
+	}
 	w.forget()
 	if m, ok := w.fs.(*vfs.MemFS); ok && err == nil && m.OpenFiles() > 0 {
 		err = fmt.Errorf("closed, and %d files or locks are still held", m.OpenFiles())

@@ -71,6 +71,9 @@ func New(h Host, d Destination, o Options) (*BatchWriter, error) {
 	return w, nil
 }
 
+// MemoryBytes is the option, or its default.
+func (w *BatchWriter) MemoryBytes() int64 { return w.opts.MemoryBytes }
+
 // Add takes a mutation, which must not be changed any more, and returns as soon as there is memory for it. It is written
 // some time later; Flush and Close tell. It is an error, and the mutation is not taken, if the writer is closed
 // (tablet.ErrClosed), an earlier mutation has failed (*RejectedError), the mutation is empty or too large (tablet.ErrUsage),

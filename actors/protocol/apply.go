@@ -20,37 +20,14 @@ import (
 // ApplyWindow is how many batches the binner has on their way to one tablet.
 const ApplyWindow = 8
 
-// Write asks that mutations be applied. Each is applied whole or not at all; several need not be together.
+// Write asks that mutations be applied. Each is applied whole or not at all; several need not be together. It was admitted with
+// their bytes.
 type Write struct {
 	Asked[Written]
 	Table     string
 	Mutations []*tablet.Mutation
 	// Durability is how safe they are to be before the answer. The default is the table's.
 	Durability tablet.Durability
-	// Ticket is what the mutations were admitted with; it is given back with the answer, whether anybody waits for that
-	// or not. May be nil.
-	Ticket Ticket
-}
-
-// Ticket is a share of something bounded. Return gives it back, once, however often it is called.
-type Ticket interface{ Return() }
-
-// Answer shadows Asked's.
-func (m *Write) Answer(v *Written) bool {
-	m.giveBack()
-	return m.Asked.Answer(v)
-}
-
-// Refuse shadows Asked's.
-func (m *Write) Refuse(err error) bool {
-	m.giveBack()
-	return m.Asked.Refuse(err)
-}
-
-func (m *Write) giveBack() {
-	if m.Ticket != nil {
-		m.Ticket.Return()
-	}
 }
 
 // Written answers Write.

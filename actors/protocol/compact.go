@@ -173,7 +173,10 @@ type CompactOrder struct {
 }
 
 // CancelCompact takes a CompactTable back, by its token; from the engine to a tablet, a Compact by its request number.
-type CancelCompact struct{ Request uint64 }
+type CancelCompact struct {
+	Admitted
+	Request uint64
+}
 
 // TableCompacted answers CompactTable: one result a tablet, in the order of extents.
 type TableCompacted struct{ Tablets []TabletCompaction }

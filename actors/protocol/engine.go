@@ -12,8 +12,6 @@ import (
 //	store   --CreateTable-->  engine   starts a tablet for each extent
 //	engine  --TableIs-->      binner   where the tablets of a table are
 //	store   <..TableIs......  engine
-//	store   --WhereIs-->      engine   when what it knows of a table has passed
-//	store   <..TableIs......  engine
 //	store   --DeleteTable-->  engine
 //	store   --SetProperties--> engine  --Configure-->  tablet
 //	store   <..PropertiesSet.. engine  <--Configured-- tablet
@@ -38,13 +36,6 @@ type TableIs struct {
 	Version uint64
 	Extents *locate.Map // of Tablets; nil: whoever gets it makes one
 	Tablets []TabletRef // in the order of extents
-}
-
-// WhereIs asks for a state of a table that is newer than one version, once there is one.
-type WhereIs struct {
-	Asked[TableIs]
-	Table string
-	Than  uint64
 }
 
 // DeleteTable asks that a table be no more.
@@ -89,8 +80,8 @@ type TabletRef struct {
 	Extent tablet.Extent
 	PID    *actor.PID
 	// View opens the tablet's present view, without a message: what is acknowledged is in it. It fails, saying that the
-	// actor has stopped, if the tablet was split, or is being replaced: then WhereIs finds what came in its place. It is a
-	// live handle, safe for concurrent use.
+	// actor has stopped, if the tablet was split, or is being replaced: then the table's next state tells what came in its
+	// place. It is a live handle, safe for concurrent use.
 	View func() (View, error)
 	// Failed is why the tablet is not there, and will not be.
 	Failed error

@@ -12,9 +12,11 @@ import (
 //	log       --SyncNow-->     log       behind whatever has queued up meanwhile: one write, one sync for all of it
 //	log       --Appended-->    tablet    as safe as was asked for, or not in the log
 //	log       --LogTick-->     log       while entries wait that nobody waits for, and for closing old segments
-//	manifest  --InFiles-->     log       what a durable record says of a tablet: segments that nobody needs go
-//	log       --FlushTablets-> engine    tablets that keep too many segments
-//	engine    --FlushMemory--> tablet
+//	manifest  --InFiles-->     log       what durable records say of tablets, one at a time: segments that nobody needs go
+//	log       --InFilesTaken-> manifest
+//	log       --FlushTablets-> engine    tablets that keep too many segments, one at a time
+//	engine    --FlushThese-->  scheduler
+//	scheduler --TabletsAsked-> log
 //
 // When a tablet or the log itself is replaced:
 //
@@ -58,12 +60,44 @@ type SyncNow struct {
 // LogTick is the log's timer.
 type LogTick struct{}
 
-// InFiles says that everything of a tablet up to a session is in files that a durable record names, or is wanted no
-// more.
-type InFiles struct{ Tablet, Session uint64 }
+// InFiles says that everything of tablets up to a session is in files that a durable record names, or is wanted no more.
+type InFiles struct {
+	From    *actor.PID
+	Request uint64
+	Filed   []Filed
+}
+
+// Filed is a tablet, by its number, and a session.
+type Filed struct{ Tablet, Session uint64 }
+
+// InFilesTaken answers InFiles. After an error a new log finds out by itself.
+type InFilesTaken struct {
+	Request uint64
+	Err     error
+}
+
+// Refusal implements Answerable.
+func (m *InFiles) Refusal(err error) (*actor.PID, any) {
+	return m.From, &InFilesTaken{Request: m.Request, Err: err}
+}
 
 // FlushTablets names tablets whose unflushed entries keep more of the log than is allowed.
-type FlushTablets struct{ Tablets []uint64 }
+type FlushTablets struct {
+	From    *actor.PID
+	Request uint64
+	Tablets []uint64
+}
+
+// Refusal implements Answerable.
+func (m *FlushTablets) Refusal(err error) (*actor.PID, any) {
+	return m.From, &TabletsAsked{Request: m.Request, Err: err}
+}
+
+// TabletsAsked answers FlushTablets, by way of FlushThese. After an error nobody was asked.
+type TabletsAsked struct {
+	Request uint64
+	Err     error
+}
 
 // ReadLog asks for the entries of a tablet that were logged for later sessions than one.
 type ReadLog struct {

@@ -13,6 +13,7 @@ import (
 //	engine    --Record-->    manifest   tables made, changed and dropped
 //	manifest  --Recorded-->  whoever    it is durable; only now does anything change in memory
 //	manifest  --InFiles-->   log        see there
+//	log       --InFilesTaken-->  manifest
 //	manifest  --Heal-->      manifest   its timer, after a write whose effect is not known
 //	engine    --GetState-->  manifest
 //	manifest  --StateIs-->   engine

@@ -4,8 +4,10 @@ import "github.com/asynkron/protoactor-go/actor"
 
 // The memory conversation keeps all memtables together within their bound:
 //
-//	tablet     --MemoryIs-->     scheduler  when what it holds has changed enough
-//	scheduler  --FlushMemory-->  tablet     which freezes its memtable and wishes to flush it
+//	tablet     --MemoryIs-->     scheduler  when what it holds has changed enough, one at a time
+//	scheduler  --MemorySeen-->   tablet     which may report again
+//	scheduler  --FlushMemory-->  tablet     which freezes its memtable, wishes to flush it, and reports; then it is asked again
+//	engine     --FlushThese-->   scheduler  which asks them likewise: they keep the log long
 //	scheduler  --Hold-->         binner     nothing goes to tablets any more; or it goes on
 //	scheduler  --MemoryTick-->   scheduler  a few times a second while there is anything in memory
 //	engine     --BinnerIs-->     scheduler  a new binner has to be told
@@ -14,6 +16,21 @@ import "github.com/asynkron/protoactor-go/actor"
 type MemoryIs struct {
 	From             *actor.PID
 	Active, Flushing int64 // bytes
+}
+
+// MemorySeen answers MemoryIs.
+type MemorySeen struct{}
+
+// FlushThese has tablets flushed whatever they hold. It is answered by TabletsAsked.
+type FlushThese struct {
+	From    *actor.PID
+	Request uint64
+	Tablets []*actor.PID
+}
+
+// Refusal implements Answerable.
+func (m *FlushThese) Refusal(err error) (*actor.PID, any) {
+	return m.From, &TabletsAsked{Request: m.Request, Err: err}
 }
 
 // FlushMemory asks a tablet to flush. It is not answered; a tablet that flushes already, or has nothing, ignores it.

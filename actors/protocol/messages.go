@@ -8,9 +8,9 @@ var Messages = []any{
 	&FlushTable{}, &TableFlushed{}, &Flush{}, &Flushed{},
 	&FlushUnlogged{}, &CompactTable{}, &TableCompacted{}, &Compact{}, &Compacted{},
 	&ScanOpen{}, &ScanBatch{}, &Credit{}, &ScanEnd{}, &ScanClose{}, &SessionDone{}, &Idle{},
-	&Append{}, &Appended{}, &SyncNow{}, &LogTick{}, &InFiles{}, &FlushTablets{}, &ReadLog{}, &LogRead{},
+	&Append{}, &Appended{}, &SyncNow{}, &LogTick{}, &InFiles{}, &InFilesTaken{}, &FlushTablets{}, &TabletsAsked{}, &ReadLog{}, &LogRead{},
 	&Record{}, &Recorded{}, &Heal{}, &Doubted{}, &GetState{}, &StateIs{},
 	&AddSplits{}, &SplitsAdded{}, &Split{}, &SplitDone{}, &LaneClosed{}, &HoldOverdue{},
-	&WhereIs{}, &DeleteTable{}, &TableDeleted{}, &SetProperties{}, &PropertiesSet{}, &Configure{}, &Configured{},
-	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &WatchSpace{}, &SpaceIsBack{}, &MemoryIs{}, &FlushMemory{}, &Hold{}, &MemoryTick{}, &BinnerIs{}, &CancelCompact{}, &StopTablets{}, &TabletsStopped{},
+	&DeleteTable{}, &TableDeleted{}, &SetProperties{}, &PropertiesSet{}, &Configure{}, &Configured{},
+	&CreateTable{}, &TableIs{}, &Replace{}, &GetStats{}, &Stats{}, &GetTabletStats{}, &TabletStats{}, &FreeFile{}, &WatchSpace{}, &SpaceIsBack{}, &MemoryIs{}, &MemorySeen{}, &FlushThese{}, &FlushMemory{}, &Hold{}, &MemoryTick{}, &BinnerIs{}, &CancelCompact{}, &StopTablets{}, &TabletsStopped{},
 }

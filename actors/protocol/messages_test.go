@@ -30,7 +30,7 @@ func TestNoMagicMethods(t *testing.T) {
 }
 
 // parts are exported structs that are not messages themselves.
-var parts = []string{"Asked", "Port", "Ports", "Refusal", "CompactOrder", "TabletCompaction", "TabletRef", "TabletCounts", "Logged"}
+var parts = []string{"Asked", "Admitted", "Port", "Ports", "Refusal", "CompactOrder", "TabletCompaction", "TabletRef", "TabletCounts", "Logged", "Filed"}
 
 func TestEveryMessageIsListed(t *testing.T) {
 	listed := map[string]bool{}

@@ -12,18 +12,24 @@ import (
 // Asked is embedded in a request whose sender waits outside the actors. T is what the answer carries. The first Answer
 // or Refuse counts; later ones return false and do nothing. A request that was sent without a port ignores both.
 type Asked[T any] struct {
-	port  *Port
-	token uint64
+	Admitted // with what is given back with the answer, whether anybody waits for that or not
+	port     *Port
+	token    uint64
 }
 
 // Bind ties the request to the port that its answer goes to. Only the asking side calls it, before it sends.
 func (a *Asked[T]) Bind(p *Port) { a.port, a.token = p, p.state.Load() }
 
 // Answer gives the answer. v is not changed afterwards.
-func (a *Asked[T]) Answer(v *T) bool { return a.port.put(a.token, answer{value: v}) }
+func (a *Asked[T]) Answer(v *T) bool { return a.end(answer{value: v}) }
 
 // Refuse gives an error instead of an answer.
-func (a *Asked[T]) Refuse(err error) bool { return a.port.put(a.token, answer{err: err}) }
+func (a *Asked[T]) Refuse(err error) bool { return a.end(answer{err: err}) }
+
+func (a *Asked[T]) end(with answer) bool {
+	a.Taken()
+	return a.port.put(a.token, with)
+}
 
 // Abandoned says that nobody waits any more, so that work which has not begun need not begin.
 func (a *Asked[T]) Abandoned() bool { return a.port != nil && a.port.state.Load() != a.token }
@@ -31,12 +37,36 @@ func (a *Asked[T]) Abandoned() bool { return a.port != nil && a.port.state.Load(
 // Request is a message that embeds Asked[T].
 type Request[T any] interface {
 	Bind(*Port)
+	Admit(Ticket)
 	Answer(*T) bool
 	Refusable
 }
 
 // Refusable is a request that can be answered with an error by whoever finds it left behind.
 type Refusable interface{ Refuse(error) bool }
+
+// Ticket is a share of something bounded. Return gives it back, once, however often it is called.
+type Ticket interface{ Return() }
+
+// Admitted is embedded in a message from outside the actors of which there may be so many at once. The zero value was let
+// in freely.
+type Admitted struct{ ticket Ticket }
+
+// Admit ties the message to what it was admitted with. Only the sending side calls it, before it sends.
+func (a *Admitted) Admit(t Ticket) { a.ticket = t }
+
+// Taken gives the ticket back. The receiver calls it.
+func (a *Admitted) Taken() {
+	if a.ticket != nil {
+		a.ticket.Return()
+	}
+}
+
+// Refuse implements Refusable, for messages that nobody receives. Where an answer is expected it is shadowed.
+func (a *Admitted) Refuse(error) bool {
+	a.Taken()
+	return true
+}
 
 // Answerable is a request of one actor to another. Refusal is the answer that the runtime sends in the receiver's
 // stead when the request is left behind by a stop, reaches nobody, or makes its receiver panic.

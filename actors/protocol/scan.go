@@ -22,6 +22,7 @@ import (
 
 // ScanOpen asks for a scan of one tablet. The answer is a stream, of a batch at least unless there is no entry.
 type ScanOpen struct {
+	Admitted
 	Client *actor.PID
 	Scan   uint64 // names the scan to the client, unique among its own
 	View   View   // what is read; the session releases it
@@ -64,6 +65,7 @@ type ScanEnd struct {
 
 // ScanClose ends a scan on its client's side. What still comes of it does not count.
 type ScanClose struct {
+	Admitted
 	Client *actor.PID
 	Scan   uint64
 }
