@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,6 +78,15 @@ func (e *env) open(path string) (vfs.File, error) {
 		return nil, printablePath(err)
 	}
 	return namedFile{f, printable(path)}, nil
+}
+
+// openLines opens an input that is read from its front to its end, and could as well come through standard input.
+func (e *env) openLines(path string) (vfs.File, error) {
+	f, err := e.open(path)
+	if errors.Is(err, fs.ErrInvalid) {
+		err = fmt.Errorf("%w; what comes through a pipe is read from standard input, which is -", err)
+	}
+	return f, err
 }
 
 // printablePath makes the path in an error of vfs fit to print.

@@ -30,6 +30,8 @@ func TestOutputOfAnotherKind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.fails(1, "what comes through a pipe is read from standard input, which is -", "rfile", "create", "-i", "pipe", "out.rf")
+	s.fails(1, "pipe: neither a file nor a directory; what", "rfile", "split", "--splits", "pipe", "out", "v8_edge.rf")
 	before := s.names()
 	for _, out := range []string{"pipe", "link"} {
 		for _, command := range []string{"rfile create OUT", "rfile convert OUT v8_edge.rf", "rfile compact OUT v8_edge.rf",

@@ -166,7 +166,7 @@ func (e *env) entriesFrom(ctx context.Context, path string, longestLine int) (in
 		}
 		return in, nil
 	}
-	f, err := e.open(path)
+	f, err := e.openLines(path)
 	if err != nil {
 		return nil, err
 	}

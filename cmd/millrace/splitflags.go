@@ -72,7 +72,7 @@ func (e *env) splitRows(ctx context.Context, path string, encoded bool) (rows []
 	if path == "-" {
 		source = newPump(ctx, e.in)
 	} else {
-		f, err := e.open(path)
+		f, err := e.openLines(path)
 		if err != nil {
 			return nil, err
 		}
