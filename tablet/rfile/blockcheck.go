@@ -2,7 +2,6 @@ package rfile
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"millrace/tablet"
@@ -19,7 +18,7 @@ func (v *verifier) checkBlocks(ctx context.Context) error {
 	defer feed.path.close()
 	var mu sync.Mutex
 	v.o.Spread(func() {
-		c := &blockCheck{v: v, blocks: v.r.bc.NewBlockReader()}
+		c := newBlockCheck(v)
 		defer c.blocks.Close()
 		c.run(feed)
 		mu.Lock()
@@ -36,6 +35,21 @@ type blockCheck struct {
 	skim   skim
 	found  findings
 	key    []byte // of a key that is needed as a whole
+	// What the skim has to stop at: a change of what the filter knows of keys, or of the family where those are counted.
+	below   place
+	changed byte
+	hidden  error // the block's first key that the filter lacks
+}
+
+func newBlockCheck(v *verifier) *blockCheck {
+	c := &blockCheck{v: v, blocks: v.r.bc.NewBlockReader()}
+	if v.bloom != nil {
+		c.below = placeOf(int(v.bloom.functor), 0)
+	}
+	if v.g.Tracked {
+		c.changed = flagFamSame
+	}
+	return c
 }
 
 func (c *blockCheck) run(feed *blockFeed) {
@@ -62,86 +76,75 @@ func (c *blockCheck) check(b *leafBlock) error {
 	if err != nil {
 		return err
 	}
-	err = c.entries(raw, b)
-	var fe *formatError
-	if errors.As(err, &fe) {
-		return tablet.Corruptf(c.v.r.Name(), b.region.Offset, "data block %d of %v: %v", b.number, c.v.g, err)
+	if c.entries(raw, b) {
+		return c.hidden
 	}
-	return err
+	return c.explain(b)
 }
 
-func (c *blockCheck) entries(raw []byte, b *leafBlock) error {
+// entries looks at all entries of a block and says whether it is sound.
+func (c *blockCheck) entries(raw []byte, b *leafBlock) (sound bool) {
 	s := &c.skim
 	s.open(raw, b.entries)
-	if b.entries > 0 {
-		if err := c.first(b); err != nil {
-			return err
-		}
-		if err := c.others(); err != nil {
-			return err
-		}
-		if last := c.lastKey(); tablet.Compare(&last, &b.key) > 0 {
-			return s.bad("last key %v lies behind the index key %v", last, b.key)
-		}
-	}
-	if n := len(raw) - s.at; n != 0 {
-		return s.bad("%d bytes after the last entry", n)
+	s.deletes, c.hidden = 0, nil
+	if b.entries > 0 && !c.keys(b) || s.at != len(raw) {
+		return false
 	}
 	c.found.entries += int64(b.entries)
-	return nil
+	c.found.deletes += int64(s.deletes)
+	return true
 }
 
-func (c *blockCheck) first(b *leafBlock) error {
-	if err := c.skim.firstKey(); err != nil {
-		return err
-	}
-	if b.number == 0 {
-		first := c.lastKey()
-		c.found.first, c.found.hasFirst = first.Clone(), true
-	} else if first := c.lastKey(); tablet.Compare(&first, &b.bound) < 0 {
-		return c.skim.bad("first key %v lies before the index key %v of the block before", first, b.bound)
-	}
-	return c.take(0)
-}
-
-func (c *blockCheck) others() error {
+func (c *blockCheck) keys(b *leafBlock) (sound bool) {
 	s := &c.skim
+	if err := s.firstKey(); err != nil {
+		return false
+	}
+	first := c.lastKey()
+	if b.number == 0 {
+		c.found.first, c.found.hasFirst = first.Clone(), true
+	} else if tablet.Compare(&first, &b.bound) < 0 {
+		return false
+	}
+	c.take(0)
 	for s.left > 0 {
-		if err := s.next(); err != nil {
-			return err
+		before := s.left
+		met, err := s.pass(c.below, c.changed, 0)
+		if err != nil {
+			return false
 		}
-		if err := c.take(s.place); err != nil {
-			return err
+		passed := before - s.left
+		if met {
+			passed--
+		}
+		if c.v.g.Tracked {
+			*c.found.counter += int64(passed)
+		}
+		if met {
+			c.take(s.place)
 		}
 	}
-	return nil
+	last := c.lastKey()
+	return tablet.Compare(&last, &b.key) <= 0
 }
 
 // take puts the last key into the books. It first differs from the one before at a place.
-func (c *blockCheck) take(at place) error {
-	s, v := &c.skim, c.v
-	if s.deleted {
-		c.found.deletes++
-	}
+func (c *blockCheck) take(at place) {
+	v := c.v
 	if v.g.Tracked {
-		if at >= placeOf(2, 0) && c.found.counter != nil {
-			*c.found.counter++ // row and family are those of the entry before
-		} else {
-			c.found.count(s.fields[1])
-		}
+		c.found.count(c.skim.fields[1].view())
 	}
-	if v.bloom == nil || at >= placeOf(int(v.bloom.functor), 0) {
-		return nil
+	if v.bloom == nil || at >= c.below || c.hidden != nil {
+		return
 	}
 	if k := c.lastKey(); !v.bloom.mayContain(v.bloom.functor.of(&k)) {
-		return v.lacks(&k)
+		c.hidden = v.lacks(&k)
 	}
-	return nil
 }
 
 // lastKey is the key decoded last, a view until the next one.
 func (c *blockCheck) lastKey() tablet.Key {
 	var ends tablet.Ends
 	c.key, ends = c.skim.appendKey(c.key[:0])
-	return tablet.KeyView(c.key, ends, c.skim.ts, c.skim.deleted)
+	return tablet.KeyView(c.key, ends, c.skim.ts, c.skim.deleted())
 }

@@ -15,7 +15,9 @@ type leafBlock struct {
 	entries int
 	region  bcfile.Region
 	key     tablet.Key // its own index key
-	bound   tablet.Key // index key of the block before; of no meaning in the first block
+	bound   tablet.Key // index key of the block before; like what follows of no meaning in the first block
+	before  bcfile.Region
+	inThat  int // entries of the block before
 }
 
 // blockFeed hands out the blocks of a group to those who check them, in the order of the index, some neighbours at a
@@ -26,6 +28,8 @@ type blockFeed struct {
 	path  *path
 	more  bool
 	bound tablet.Key // index key of the block handed out last
+	last  bcfile.Region
+	had   int // entries of that one
 
 	failed int // least number of a block that was found damaged, or could not be handed out
 	err    error
@@ -71,7 +75,9 @@ func (f *blockFeed) next(blocks []leafBlock) []leafBlock {
 		b.number, b.entries, b.region = f.path.leaf, e.entries, e.region
 		b.bound.Assign(&f.bound)
 		b.key.Assign(&e.key)
+		b.before, b.inThat = f.last, f.had
 		f.bound.Assign(&e.key)
+		f.last, f.had = e.region, e.entries
 		stored += e.region.Stored
 		if f.more, err = f.path.next(); err != nil {
 			f.fail(b.number+1, err)

@@ -96,20 +96,18 @@ func buildPoints(raw []byte, entries, interval int, s *skim) (*blockPoints, erro
 	if err := s.firstKey(); err != nil {
 		return nil, err
 	}
-	for i := 1; i < entries-interval+1; i++ {
-		if i%interval == 0 {
-			list.add(s)
-		}
-		if err := s.next(); err != nil {
+	for left := entries - interval; left >= interval; left -= interval {
+		if _, err := s.pass(0, 0, left); err != nil {
 			return nil, err
 		}
+		list.add(s)
 	}
 	return list, nil
 }
 
 // add puts a point where s stands.
 func (l *blockPoints) add(s *skim) {
-	p := blockPoint{at: uint32(s.at), left: uint32(s.left), keyAt: uint32(len(l.keys)), timestamp: s.ts, deleted: s.deleted}
+	p := blockPoint{at: uint32(s.at), left: uint32(s.left), keyAt: uint32(len(l.keys)), timestamp: s.ts, deleted: s.deleted()}
 	l.keys, p.ends = s.appendKey(l.keys)
 	p.keyBytes = uint32(len(l.keys)) - p.keyAt
 	l.points = append(l.points, p)

@@ -181,7 +181,7 @@ func (c *Cursor) enterBlock(e *indexEntry) error {
 	x := c.blockIndex()
 	grew, err := x.visit(c.dec.raw, e.entries, &c.dec.skim)
 	if err != nil {
-		return c.locate(err)
+		return c.locate(c.dec.explain())
 	}
 	if b := c.open.cached; grew && b != nil && b.Grown != nil {
 		b.Grown(b)
@@ -218,11 +218,8 @@ func (c *Cursor) dropBlock() {
 
 // closeBlock holds a block that was decoded to its end against the index, and moves to the next one.
 func (c *Cursor) closeBlock() error {
-	if n := len(c.dec.raw) - c.dec.at; n != 0 {
-		return c.locate(c.dec.bad("%d bytes after the last entry", n))
-	}
-	if last := c.dec.prevKey(); tablet.Compare(&last, &c.open.key) > 0 {
-		return c.locate(c.dec.bad("last key %v lies behind the index key %v", last, c.open.key))
+	if err := c.dec.checkEnd(&c.open.key); err != nil {
+		return c.locate(err)
 	}
 	c.bound.Assign(&c.open.key)
 	c.hasBound, c.positioned = true, false

@@ -36,7 +36,7 @@ func (c *Cursor) fill() error {
 			return err
 		}
 		if atFirst && c.hasBound {
-			if err := c.checkBound(ref); err != nil {
+			if err := c.dec.checkBound(&c.bound); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func (c *Cursor) skip() (ref tablet.EntryRef, found bool, err error) {
 			return ref, false, err
 		}
 		if c.hasBound {
-			if err := c.checkBound(&ref); err != nil {
+			if err := c.dec.checkBound(&c.bound); err != nil {
 				return ref, false, err
 			}
 		}
@@ -160,13 +160,4 @@ func (c *Cursor) compact() {
 
 func (c *Cursor) keyOf(ref *tablet.EntryRef) tablet.Key {
 	return tablet.KeyView(c.batch.Arena[ref.KeyAt:ref.KeyAt+ref.KeyBytes], ref.Ends, ref.Timestamp, ref.Deleted)
-}
-
-// checkBound holds a block's first key against the index key of the block before it.
-func (c *Cursor) checkBound(ref *tablet.EntryRef) error {
-	key := c.keyOf(ref)
-	if tablet.Compare(&key, &c.bound) < 0 {
-		return c.dec.bad("first key %v lies before the index key %v of the block before", key, c.bound)
-	}
-	return nil
 }

@@ -77,17 +77,6 @@ func keptBatch(b *tablet.Batch) tablet.Batch {
 	return tablet.Batch{Refs: b.Refs[:0], Codes: b.Codes[:0], Arena: arena[:0]}
 }
 
-// rest is a skim's memory, without what is in it.
-func (s *skim) rest() skim {
-	var kept skim
-	for i, f := range s.fields {
-		if cap(f) <= longestKept {
-			kept.fields[i] = f[:0]
-		}
-	}
-	return kept
-}
-
 // keptKey returns a key that owns its bytes as a buffer to keep, unless it grew out of proportion.
 func keptKey(k tablet.Key) tablet.Key {
 	if cap(k.Data()) > longestKept {

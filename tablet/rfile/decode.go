@@ -98,7 +98,7 @@ func (d *decoder) skipTo(t *target) (ref tablet.EntryRef, found bool, err error)
 		s.open(d.raw, d.left)
 		before, err := s.first(t)
 		if err != nil {
-			return ref, false, err
+			return ref, false, d.explain()
 		}
 		found = !before
 	} else {
@@ -107,19 +107,49 @@ func (d *decoder) skipTo(t *target) (ref tablet.EntryRef, found bool, err error)
 	}
 	if !found {
 		if found, err = s.to(t); err != nil {
-			return ref, false, err
+			return ref, false, d.explain()
 		}
 	}
 	b := d.batch
 	ref.KeyAt = uint32(len(b.Arena))
 	b.Arena, ref.Ends = s.appendKey(b.Arena)
 	ref.KeyBytes = uint32(len(b.Arena)) - ref.KeyAt
-	ref.Timestamp, ref.Deleted, ref.Shared = s.ts, s.deleted, uint32(s.recorded)
+	ref.Timestamp, ref.Deleted, ref.Shared = s.ts, s.deleted(), uint32(s.recorded)
 	ref.At, ref.ValueAt, ref.End = uint32(s.start), uint32(s.valueAt), uint32(s.at)
 	d.at, d.left, d.first = s.at, s.left, false
 	d.last().set(ref.KeyAt, ref.KeyBytes, ref.Ends, ref.Timestamp, ref.Deleted)
 	d.hasPrev = true
 	return ref, found, nil
+}
+
+// explain is what is wrong with the rest of the block, in which a skim found something wrong.
+func (d *decoder) explain() error {
+	for d.left > 0 {
+		d.startBatch()
+		if _, err := d.next(new(tablet.EntryRef)); err != nil {
+			return err
+		}
+	}
+	return d.bad("not the keys of a block")
+}
+
+// checkEnd holds the end of a decoded block against its key in the index.
+func (d *decoder) checkEnd(index *tablet.Key) error {
+	if n := len(d.raw) - d.at; n != 0 {
+		return d.bad("%d bytes after the last entry", n)
+	}
+	if last := d.prevKey(); tablet.Compare(&last, index) > 0 {
+		return d.bad("last key %v lies behind the index key %v", last, *index)
+	}
+	return nil
+}
+
+// checkBound holds a block's first key, decoded last, against the index key of the block before it.
+func (d *decoder) checkBound(bound *tablet.Key) error {
+	if first := d.prevKey(); tablet.Compare(&first, bound) < 0 {
+		return d.bad("first key %v lies before the index key %v of the block before", first, *bound)
+	}
+	return nil
 }
 
 // resume moves the decoder to a point of the block's index.

@@ -15,7 +15,7 @@ func verifyAll(ctx context.Context, r *Reader) ([]GroupReport, error) {
 	reports, err := r.Verify(ctx, VerifyOptions{Hash: true})
 	for _, n := range []int{1, 3} {
 		again, alsoErr := r.Verify(ctx, VerifyOptions{Spread: spread(n)})
-		if want, got := placeIn(err), placeIn(alsoErr); want != got {
+		if want, got := textOf(err), textOf(alsoErr); want != got {
 			return nil, fmt.Errorf("%w: entry by entry %v, on %d goroutines %v", errWrong, err, n, alsoErr)
 		}
 		for i := range again {
@@ -30,9 +30,8 @@ func verifyAll(ctx context.Context, r *Reader) ([]GroupReport, error) {
 	return reports, err
 }
 
-// placeIn is where an error says that the file is wrong. Of what a block and the Bloom filter have against each other,
-// either may be named.
-func placeIn(err error) string {
+// textOf is what an error says. Of what a block and the Bloom filter have against each other, either may be named.
+func textOf(err error) string {
 	var corrupt *tablet.CorruptError
 	switch {
 	case err == nil:
@@ -42,7 +41,7 @@ func placeIn(err error) string {
 	case strings.Contains(err.Error(), bloomName):
 		return "filter"
 	}
-	return fmt.Sprint(corrupt.Offset)
+	return err.Error()
 }
 
 // spread runs work n times at once.
