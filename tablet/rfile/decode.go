@@ -182,20 +182,23 @@ func (d *decoder) fill(n int) error {
 	have := len(b.Refs)
 	b.Refs, b.Codes = slices.Grow(b.Refs, n), slices.Grow(b.Codes, n)
 	refs, codes := b.Refs[:have+n], b.Codes[:have+n]
-	most, deletes := b.Facts.MaxCode, b.Facts.Deletes
-	for ; have < len(refs) && d.left > 0 && (have == 0 || len(b.Arena) < maxArenaBytes); have++ {
-		code, err := d.next(&refs[have])
+	for have < len(refs) && d.left > 0 && (have == 0 || len(b.Arena) < maxArenaBytes) {
+		if have = d.fillPlain(refs, codes, have); have == len(refs) || d.left == 0 || len(b.Arena) >= maxArenaBytes {
+			break
+		}
+		ref := &refs[have]
+		code, err := d.next(ref)
 		if err != nil {
 			return err
 		}
 		if have > 0 {
-			most = max(most, code)
+			b.Facts.MaxCode = max(b.Facts.MaxCode, code)
 		}
-		deletes = deletes || refs[have].Deleted
+		b.Facts.Deletes = b.Facts.Deletes || ref.Deleted
 		codes[have] = code
+		have++
 	}
 	b.Refs, b.Codes = refs[:have], codes[:have]
-	b.Facts.MaxCode, b.Facts.Deletes = most, deletes
 	return nil
 }
 

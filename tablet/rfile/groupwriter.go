@@ -134,18 +134,26 @@ func errEntryBytes(k tablet.Key, valueBytes int) error {
 
 // considerCut decides, before an entry is added to a block that has passed its size, whether to close the block.
 func (g *groupWriter) considerCut(k tablet.Key, value []byte) error {
-	if g.threshold == 0 {
-		g.threshold = g.sizes.mean()
-	}
 	raw := len(g.block)
 	prev := g.prev.key()
 	short := shorten(&prev, &k)
 	limit := int(float64(g.w.o.BlockBytes) * 1.1)
-	if (float64(short.Size()) <= g.threshold || raw > limit) && !g.sizes.giant(short.Size()) ||
+	if (g.standsWell(short.Size()) || raw > limit) && !g.sizes.giant(short.Size()) ||
 		int64(k.Size())+int64(len(value))+int64(raw) > maxBlockBytes {
 		return g.cut(&short, false)
 	}
+	if g.threshold == 0 {
+		g.threshold = g.sizes.mean()
+	}
 	return nil
+}
+
+// standsWell says whether a key of so many bytes is not longer than the mean was when the open block passed its size.
+func (g *groupWriter) standsWell(size int) bool {
+	if g.threshold == 0 { // which is now
+		return g.sizes.atMost(size)
+	}
+	return float64(size) <= g.threshold
 }
 
 // cut writes the open block, with the key that stands for it in the index.

@@ -17,21 +17,22 @@ func (g *groupWriter) appendRun(b *tablet.Batch, code uint64, lo, hi int) error 
 }
 
 func (g *groupWriter) putBatch(b *tablet.Batch, code uint64, lo, hi int) error {
-	copies := b.Facts.Encoded && b.Facts.Contiguous
-	bulk := copies && !g.watched()
+	bulk := b.Facts.Encoded && !g.watched()
 	var k heldKey
-	var encoded []byte
 	for i := lo; i < hi; i++ {
-		if bulk && i > lo && g.entries > 0 {
-			if n := g.fits(b.Refs[i:hi]); n > 0 {
+		stands := i > lo && standsBehind(b, i)
+		if stands && bulk && g.entries > 0 {
+			if n := g.fits(b.Refs[i:together(b, i, hi)]); n > 0 {
 				if err := g.putRun(b, i, i+n); err != nil {
 					return err
 				}
 				if i += n; i == hi {
 					return nil
 				}
+				stands = standsBehind(b, i)
 			}
 		}
+		var encoded []byte
 		switch {
 		case !g.any:
 			first := b.Key(i)
@@ -39,7 +40,7 @@ func (g *groupWriter) putBatch(b *tablet.Batch, code uint64, lo, hi int) error {
 			code = tablet.CodeOfFirst(&first)
 		case i > lo:
 			code = b.Codes[i]
-			if copies {
+			if stands {
 				r := &b.Refs[i]
 				encoded = b.Raw[r.At:r.End]
 			}
@@ -51,6 +52,22 @@ func (g *groupWriter) putBatch(b *tablet.Batch, code uint64, lo, hi int) error {
 		}
 	}
 	return nil
+}
+
+// standsBehind says whether entry i is encoded as what comes behind entry i-1. Entries of families that are not wanted may
+// have stood between them.
+func standsBehind(b *tablet.Batch, i int) bool {
+	return b.Facts.Encoded && (b.Facts.Contiguous || b.Refs[i].At == b.Refs[i-1].End)
+}
+
+// together is the end of the entries from i on, up to hi, each of which stands behind the one before it.
+func together(b *tablet.Batch, i, hi int) int {
+	if b.Facts.Contiguous {
+		return hi
+	}
+	for i++; i < hi && b.Refs[i].At == b.Refs[i-1].End; i++ {
+	}
+	return i
 }
 
 // sharing says what a code promises: the fields before same are equal, and shared bytes of the field at same.
@@ -84,15 +101,19 @@ func (g *groupWriter) fits(refs []tablet.EntryRef) int {
 func (g *groupWriter) putRun(b *tablet.Batch, lo, hi int) error {
 	refs := b.Refs[lo:hi]
 	m := g.meta
+	if int64(len(b.Raw))+int64(len(b.Arena)) > maxEntryBytes { // else no entry can be too large
+		for i := range refs {
+			if r := &refs[i]; int64(r.KeyBytes)+int64(r.End-r.ValueAt) > maxEntryBytes {
+				return errEntryBytes(b.Key(lo+i), int(r.End-r.ValueAt))
+			}
+		}
+	}
 	oldest, newest := m.MinTimestamp, m.MaxTimestamp
 	for i := range refs {
-		r := &refs[i]
-		if int64(r.KeyBytes)+int64(r.End-r.ValueAt) > maxEntryBytes {
-			return errEntryBytes(b.Key(lo+i), int(r.End-r.ValueAt))
-		}
-		oldest, newest = min(oldest, r.Timestamp), max(newest, r.Timestamp)
-		g.sizes.add(int(r.KeyBytes))
+		ts := refs[i].Timestamp
+		oldest, newest = min(oldest, ts), max(newest, ts)
 	}
+	g.sizes.addAll(refs)
 	if g.g.Tracked || len(g.w.owner) > 0 {
 		if err := g.countRun(b, lo, hi); err != nil {
 			return err
@@ -115,21 +136,30 @@ func (g *groupWriter) putRun(b *tablet.Batch, lo, hi int) error {
 	return nil
 }
 
-// countRun is count for entries of a batch. Those that go on with row and family of the one before are counted together.
+// countRun is count for entries of a batch. Those of the family that is being counted are counted together.
 func (g *groupWriter) countRun(b *tablet.Batch, lo, hi int) error {
-	for i := lo; i < hi; {
-		same, _ := sharing(b.Codes[i])
+	here := 0
+	for i := lo; i < hi; i++ {
+		if g.counter != nil {
+			if b.Codes[i] < tablet.CodeSameFamily {
+				here++
+				continue
+			}
+			if r := &b.Refs[i]; g.g.Tracked && equalShort(g.family, b.Arena[r.KeyAt+r.Ends.Row:r.KeyAt+r.Ends.Family]) {
+				here++
+				continue
+			}
+			*g.counter += int64(here)
+			here = 0
+		}
 		r := &b.Refs[i]
-		family := b.Arena[r.KeyAt+r.Ends.Row : r.KeyAt+r.Ends.Family]
-		if err := g.count(family, same); err != nil {
+		same, _ := sharing(b.Codes[i])
+		if err := g.count(b.Arena[r.KeyAt+r.Ends.Row:r.KeyAt+r.Ends.Family], same); err != nil {
 			return err
 		}
-		first := i
-		for i++; i < hi && b.Codes[i] < tablet.CodeSameFamily; i++ {
-		}
-		if g.counter != nil {
-			*g.counter += int64(i - first - 1)
-		}
+	}
+	if g.counter != nil {
+		*g.counter += int64(here)
 	}
 	return nil
 }

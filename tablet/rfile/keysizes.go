@@ -1,6 +1,10 @@
 package rfile
 
-import "math"
+import (
+	"math"
+
+	"millrace/tablet"
+)
 
 const (
 	// keySizesWindow is how many recent keys decide what counts as a long key.
@@ -25,7 +29,8 @@ type keySizes struct {
 	n       int                  // keys so far
 	base    int                  // of which mean and variance were computed anew
 	carried int                  // of which they are known
-	average float64
+	average float64              // exact, or known to a relative roughness
+	exact   bool
 	// variance is that of carried keys, once varied; until then carried is base.
 	variance float64
 	varied   bool
@@ -34,6 +39,16 @@ type keySizes struct {
 func (s *keySizes) add(size int) {
 	s.ring[s.n&(keySizesHeld-1)] = uint32(size)
 	s.n++
+}
+
+// addAll adds the sizes of the keys of entries.
+func (s *keySizes) addAll(refs []tablet.EntryRef) {
+	n := s.n
+	for i := range refs {
+		s.ring[n&(keySizesHeld-1)] = refs[i].KeyBytes
+		n++
+	}
+	s.n = n
 }
 
 func (s *keySizes) size(number int) float64 { return float64(s.ring[number&(keySizesHeld-1)]) }
@@ -83,20 +98,32 @@ func stretches(n int) [2][2]int {
 	return [2][2]int{{seam, n}, {n - keySizesWindow, seam}}
 }
 
-// compute takes the mean of the window after the first n keys.
+// keySizesRough bounds how far the mean of the first pass is from the exact one, as a share of it. The second pass adds
+// 2,017 differences, none above 2,017 means, with an error of 2⁻⁵³ of the largest sum each: together at most 2⁻³¹ means
+// once they are divided by their number. The rest is to spare.
+const keySizesRough = 1.0 / (1 << 20)
+
+// compute takes the mean of the window after the first n keys, in one pass: whoever compares it with something far from
+// it needs no more.
 func (s *keySizes) compute(n int) {
-	s.base, s.carried, s.varied = n, n, false
-	window := stretches(n)
+	s.base, s.carried, s.varied, s.exact = n, n, false, false
 	sum := uint64(0)
-	for _, w := range window {
+	for _, w := range stretches(n) {
 		for i := w[0]; i < w[1]; i++ {
 			sum += uint64(s.ring[i&(keySizesHeld-1)])
 		}
 	}
-	length := float64(min(n, keySizesWindow))
-	rough := float64(sum) / length
-	rest := 0.0
-	for _, w := range window {
+	s.average = float64(sum) / float64(min(n, keySizesWindow))
+}
+
+// refine makes the mean exact: the second pass, which adds up what the first one rounded off.
+func (s *keySizes) refine() {
+	if s.exact || s.base == 0 {
+		return
+	}
+	s.exact = true
+	length, rough, rest := float64(min(s.base, keySizesWindow)), s.average, 0.0
+	for _, w := range stretches(s.base) {
 		for i := w[0]; i < w[1]; i++ {
 			rest += s.size(i) - rough
 		}
@@ -109,6 +136,7 @@ func (s *keySizes) vary() {
 	if s.varied {
 		return
 	}
+	s.refine()
 	s.varied, s.variance = true, 0
 	length := float64(min(s.base, keySizesWindow))
 	if length < 2 {
@@ -127,7 +155,18 @@ func (s *keySizes) vary() {
 
 func (s *keySizes) mean() float64 {
 	s.settle()
+	s.refine()
 	return s.average
+}
+
+// atMost says whether a size is not above the mean.
+func (s *keySizes) atMost(size int) bool {
+	s.settle()
+	if off := float64(size) - s.average; off > s.average*keySizesRough || off < -s.average*keySizesRough {
+		return off < 0
+	}
+	s.refine()
+	return float64(size) <= s.average
 }
 
 // deviation is the sample standard deviation, 0 for fewer than two keys.
@@ -139,6 +178,9 @@ func (s *keySizes) deviation() float64 {
 
 // giant says whether a key is too long to go into the index while others are so much shorter.
 func (s *keySizes) giant(size int) bool {
+	if s.settle(); float64(size) < 9*s.average {
+		return false // however exact the mean is
+	}
 	mean := s.mean()
 	if float64(size) <= mean+9*mean {
 		return false // whatever the deviation

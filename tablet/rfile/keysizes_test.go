@@ -29,7 +29,16 @@ func TestKeySizes(t *testing.T) {
 			if rng.IntN(10) == 0 {
 				asked = 1 + rng.IntN(3000)
 			}
-			if got, want := s.mean(), want.mean(); got != want {
+			mean := want.mean()
+			for _, size := range []int{rng.IntN(spread + 1), int(mean), int(mean) + 1} {
+				if got := s.atMost(size); got != (float64(size) <= mean) {
+					t.Fatalf("seed %d: after %d keys, %d is at most %v: %v", seed, i+1, size, mean, got)
+				}
+			}
+			if rng.IntN(3) == 0 { // what follows works on a mean known in part
+				continue
+			}
+			if got, want := s.mean(), mean; got != want {
 				t.Fatalf("seed %d: mean of %d keys is %v, want %v", seed, i+1, got, want)
 			}
 			if rng.IntN(2) == 0 {

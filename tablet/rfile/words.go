@@ -30,6 +30,19 @@ func putShort(dst, src []byte) {
 	binary.NativeEndian.PutUint64(dst[n-8:], high)
 }
 
+// equalShort says whether two fields are equal.
+func equalShort(a, b []byte) bool {
+	n := len(a)
+	if n != len(b) {
+		return false
+	}
+	if n < 8 || n > 16 {
+		return string(a) == string(b)
+	}
+	return binary.NativeEndian.Uint64(a) == binary.NativeEndian.Uint64(b) &&
+		binary.NativeEndian.Uint64(a[n-8:]) == binary.NativeEndian.Uint64(b[n-8:])
+}
+
 // putHVLong is wire.AppendHVLong into a buffer with room for the longest form, from at on. It returns where the integer
 // ends.
 func putHVLong(buf []byte, at int, v int64) int {
