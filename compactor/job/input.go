@@ -43,7 +43,7 @@ func (in fileInput) Sources(f tablet.Families) []iter.Source { return in.sources
 func (in fileInput) sourcesOf(f tablet.Families, batchEntries int) []iter.Source {
 	var out []iter.Source
 	for _, g := range in.r.GroupsFor(f) {
-		out = append(out, in.cursors.Get(in.r, g, rfile.CursorOptions{BatchEntries: batchEntries, Ahead: in.ahead}))
+		out = append(out, in.cursors.Get(in.r, g, rfile.CursorOptions{BatchEntries: batchEntries, Ahead: in.ahead, Listed: true}))
 	}
 	return out
 }

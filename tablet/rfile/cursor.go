@@ -23,6 +23,10 @@ type CursorOptions struct {
 	NoBlockIndex bool
 	// NoBloom leaves the file's Bloom filter out of account.
 	NoBloom bool
+	// Listed takes the file at its word about families: a group that lists none but wanted ones is not looked through for
+	// others, so that its batches are as they are stored. It is for those who would see an unwanted family, as a Writer
+	// does, which refuses it.
+	Listed bool
 	// CopyIndex copies an index node and decodes its offsets when it is entered, instead of using it where it lies. It
 	// is for comparison.
 	CopyIndex bool

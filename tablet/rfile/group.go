@@ -1,6 +1,7 @@
 package rfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -59,6 +60,26 @@ func (g *Group) wanted(f tablet.Families) bool {
 		return !f.None()
 	}
 	return slices.ContainsFunc(g.Families, func(c FamilyCount) bool { return c.Count > 0 && f.Accepts(c.Family) })
+}
+
+// holdsOnly says whether the file says that a group has no entry of a family that is not wanted. A default group that does
+// not list its families has none of those that other groups list.
+func (r *Reader) holdsOnly(g *Group, f tablet.Families) bool {
+	unwanted := func(c FamilyCount) bool { return c.Count > 0 && !f.Accepts(c.Family) }
+	if g.Tracked {
+		return !slices.ContainsFunc(g.Families, unwanted)
+	}
+	elsewhere := func(name []byte) bool {
+		return slices.ContainsFunc(r.groups, func(o *Group) bool {
+			return slices.ContainsFunc(o.Families, func(c FamilyCount) bool { return bytes.Equal(c.Family, name) })
+		})
+	}
+	for _, name := range f.Names() {
+		if f.Inclusive() || !elsewhere(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // parseGroup reads a group's description. blocks are the container's data regions, for versions that find blocks by number.

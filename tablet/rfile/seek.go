@@ -21,7 +21,7 @@ func (c *Cursor) Seek(ctx context.Context, r tablet.Range, f tablet.Families) er
 	if !c.filter.take(f) {
 		c.batch.Refs, c.batch.Codes = c.batch.Refs[:0], c.batch.Codes[:0] // others were left out of it
 	}
-	c.rng, c.families, c.filtered = r, f, !f.All()
+	c.rng, c.families, c.filtered = r, f, !f.All() && !(c.o.Listed && c.r.holdsOnly(c.g, f))
 	c.done, c.err = false, nil
 	start, hasStart := c.rng.Start()
 	c.seeking, c.skipping = true, hasStart
