@@ -17,6 +17,7 @@ import (
 type TableSettings struct {
 	Ratio           float64 // table.compaction.major.ratio
 	FileMax         int     // table.file.max; 0: as many as a scan may open, less one
+	FilePause       int     // table.file.pause: with more files than that flushes wait for a compaction; 0: never
 	Codec           string  // table.file.compress.type
 	BlockBytes      int     // table.file.compress.blocksize
 	IndexBlockBytes int     // table.file.compress.blocksize.index
@@ -62,6 +63,7 @@ var tableProperties = []property[TableSettings]{
 		return err
 	}},
 	{"table.file.max", "15", func(s *TableSettings, v string) error { return parseCount(&s.FileMax, v, 0) }},
+	{"table.file.pause", "100", func(s *TableSettings, v string) error { return parseCount(&s.FilePause, v, 0) }},
 	{"table.file.compress.type", "gz", func(s *TableSettings, v string) error { return parseCodec(&s.Codec, v) }},
 	{"table.file.compress.blocksize", "100K", func(s *TableSettings, v string) error { return parseBlock(&s.BlockBytes, v) }},
 	{"table.file.compress.blocksize.index", "128K", func(s *TableSettings, v string) error { return parseBlock(&s.IndexBlockBytes, v) }},

@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := StackSettings{MaxVersions: 1, Iterators: []iter.Setting{}}
-	want := TableSettings{Ratio: 3, FileMax: 15, Codec: "gz", BlockBytes: 100 << 10, IndexBlockBytes: 128 << 10,
+	want := TableSettings{Ratio: 3, FileMax: 15, FilePause: 100, Codec: "gz", BlockBytes: 100 << 10, IndexBlockBytes: 128 << 10,
 		ScanBytes: 512 << 10, KeyBytesMax: 1 << 20, Durability: tablet.DurabilitySync, MinorIdle: 5 * time.Minute, Iterators: IteratorSettings{one, one, one}}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("table defaults\n%+v, want\n%+v", s, want)

@@ -47,6 +47,7 @@ func TestSetEachProperty(t *testing.T) {
 		}
 		f("table.compaction.major.ratio", "2", "x")
 		f("table.file.max", "7", "-1")
+		f("table.file.pause", "20", "-1")
 		f("table.file.compress.type", "lz4", "lzz")
 		f("table.file.compress.blocksize", "10K", "0")
 		f("table.file.compress.blocksize.index", "11K", "x")

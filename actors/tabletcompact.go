@@ -32,8 +32,13 @@ func (a *tabletActor) setMajor(j *tabletJob, next hosted.Job) {
 	}
 }
 
-// plan wishes for every compaction that is due.
+// plan wishes for every compaction that is due, and for a flush that has waited for one.
 func (a *tabletActor) plan(c actor.Context) {
+	a.planMajors(c)
+	a.wishFlush(c)
+}
+
+func (a *tabletActor) planMajors(c actor.Context) {
 	if a.split != nil {
 		return
 	}
@@ -231,6 +236,7 @@ func (a *tabletActor) backOff(c actor.Context, delay time.Duration) {
 	a.majorWaits = true
 	a.core.rt.CancelTimer(a.majorTimer)
 	a.majorTimer = a.core.rt.After(delay, c.Self(), &protocol.Retry{Kind: protocol.Major})
+	a.wishFlush(c)
 }
 
 // onRetry tries again what failed.

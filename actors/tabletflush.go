@@ -57,12 +57,30 @@ func (a *tabletActor) onFlush(c actor.Context, m *protocol.Flush) {
 
 // wishFlush asks for the next minor compaction, if one is due.
 func (a *tabletActor) wishFlush(c actor.Context) {
-	if a.flush != nil || a.flushWaits || !a.t.FlushDue() {
+	if a.flush != nil || a.flushWaits || !a.t.FlushDue() || a.paused() {
 		return
 	}
 	_, frozen := a.t.Memory()
 	a.flush = &tabletJob{kind: protocol.Minor}
 	a.wishFor(c, a.flush, 1, frozen)
+}
+
+// paused says that the memtable waits, since there are too many files, for a compaction that is wished for or running. Memory
+// fills meanwhile, and writers wait for it: so files do not become more and more where compactions are slower than writers.
+// Who asks for a flush is not kept waiting. If compactions fail there is none to wait for, and nothing waits.
+//
+// Source: Accumulo's table.file.pause, of which its documentation says this.
+func (a *tabletActor) paused() bool {
+	most := a.settings.FilePause
+	if most == 0 || a.t.Files() <= most || len(a.flushes) > 0 || a.split != nil {
+		return false
+	}
+	for _, j := range a.jobs {
+		if j.kind == protocol.Major || j.kind == protocol.User {
+			return true
+		}
+	}
+	return false
 }
 
 // flushed answers whoever waited for the memtable that is in a file now, and goes on to the next one.

@@ -52,6 +52,7 @@ func (a *tabletActor) onPermit(c actor.Context, m *protocol.Permit) {
 	p, ok := a.planFor(j)
 	if !ok {
 		a.forget(c, j)
+		a.wishFlush(c)
 		return
 	}
 	pid, err := a.core.rt.SpawnChild(c, jobName(j), Spec{

@@ -2,12 +2,16 @@ package actors_test
 
 import (
 	"fmt"
+	"maps"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"millrace/actors"
 	"millrace/internal/vfs"
+	"millrace/tablet"
 	"millrace/writer"
 )
 
@@ -156,4 +160,80 @@ func TestWriterGoesOnAfterARestart(t *testing.T) {
 			time.Sleep(2 * time.Second) // the library's throttle of dead letters
 		})
 	}
+}
+
+// flood has a batch writer add as fast as it may for a while, and returns how many files a tablet had at most and the longest
+// Add. All that was added is written then.
+func flood(t *testing.T, s *actors.Store, heal func(), during time.Duration) (files int, longest time.Duration) {
+	t.Helper()
+	w := newWriter(t, s, writer.Options{MemoryBytes: 20_000})
+	value := make([]byte, 8000)
+	for i, began := 0, time.Now(); time.Since(began) < during; i++ {
+		m := tablet.NewMutation(fmt.Appendf(nil, "%d%07d", i%10, i*7919%10_000_000))
+		m.Put([]byte("v"), nil, nil, value)
+		if err := w.Add(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if i%25 == 0 {
+			files = max(files, (&stalling{T: t, s: s}).most())
+		}
+	}
+	heal()
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := w.Stats()
+	if rows := int64(len(scanRows(t, s, actors.ScanOptions{}))); rows != st.Acknowledged || st.Mutations != st.Acknowledged || rows < 200 {
+		t.Errorf("%d rows of %d that were acknowledged, of %d", rows, st.Acknowledged, st.Mutations)
+	}
+	return files, st.LongestAdd
+}
+
+// TestWriterFasterThanCompactions: with table.file.pause a tablet has one file more at most, however slow compactions are, and
+// writers are slowed down; without it files become more and more. Where no compaction is due, or all fail, nobody waits for
+// one.
+func TestWriterFasterThanCompactions(t *testing.T) {
+	f := func(name string, during time.Duration, properties map[string]string, rule *vfs.Rule, check func(t *testing.T, files int, longest time.Duration)) {
+		t.Run(name, func(t *testing.T) {
+			faulty := vfs.Faulty(vfs.Mem())
+			slow := vfs.Slow(faulty, vfs.SlowOptions{
+				Delay: func(c vfs.Call) time.Duration {
+					if c.Op == vfs.OpWrite && strings.HasSuffix(c.Name, ".rf") {
+						return 10 * time.Millisecond
+					}
+					return 0
+				},
+				Wait: func(_ vfs.Call, d time.Duration) { time.Sleep(d) },
+			})
+			runStore(t, slow, func(t *testing.T, s *actors.Store, _ *killer) {
+				p := map[string]string{"table.file.compress.blocksize": "2K"}
+				maps.Copy(p, properties)
+				if err := s.SetProperties(t.Context(), "ci", p); err != nil {
+					t.Fatal(err)
+				}
+				if rule != nil {
+					faulty.Add(*rule)
+				}
+				files, longest := flood(t, s, faulty.Heal, during)
+				t.Logf("%d files, longest Add %v", files, longest)
+				check(t, files, longest)
+			}, actors.WithProperties(map[string]string{"tserver.memory.maps.max": "200K"}))
+		})
+	}
+	bounded := func(t *testing.T, files int, longest time.Duration) {
+		if files > 9 || longest > 2*time.Second {
+			t.Errorf("%d files, want 9 at most; the longest Add took %v", files, longest)
+		}
+	}
+	grows := func(t *testing.T, files int, longest time.Duration) {
+		if files < 11 || longest > 2*time.Second {
+			t.Errorf("%d files, want 11 or more; the longest Add took %v", files, longest)
+		}
+	}
+	f("pause", 5*time.Second, map[string]string{"table.file.max": "5", "table.file.pause": "8"}, nil, bounded)
+	f("no pause", 5*time.Second, map[string]string{"table.file.max": "5", "table.file.pause": "0"}, nil, grows)
+	never := map[string]string{"table.file.max": "100000", "table.compaction.major.ratio": "100000", "table.file.pause": "8"}
+	f("no compaction is due", time.Second, never, nil, grows)
+	f("compactions fail", time.Second, map[string]string{"table.file.max": "5", "table.file.pause": "8"},
+		&vfs.Rule{Op: vfs.OpRead, Name: "*.rf", Sticky: true, Err: syscall.EIO}, grows)
 }
