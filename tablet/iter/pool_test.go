@@ -103,6 +103,45 @@ func TestPoolLetsGo(t *testing.T) {
 	}
 }
 
+// TestPoolLetsGoUnsought closes merges that were never sought, with a stack and without, in a pool that has one with a stack:
+// there is less to reset, and nothing of it may stay.
+func TestPoolLetsGoUnsought(t *testing.T) {
+	pool := NewPool()
+	for round := range 4 {
+		f := func(stacked bool) (gone []func() bool) {
+			start := tablet.NewKey(tablet.Fields{Row: make([]byte, 512)})
+			label := make([]byte, 1024)
+			sources := []Source{newPinned(&start), newPinned(&start)}
+			for _, s := range sources {
+				p := weak.Make(s.(*pinned))
+				gone = append(gone, func() bool { return p.Value() == nil })
+			}
+			seen := weak.Make(&label[0])
+			gone = append(gone, func() bool { return seen.Value() == nil })
+			m := pool.Get(Tree, sources)
+			if stacked {
+				NewStack(m, StackOptions{Visible: func(l []byte) bool { return len(label) > len(l) }})
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return gone
+		}
+		gone := f(round%2 == 0)
+		runtime.GC()
+		runtime.GC()
+		for i, g := range gone {
+			if !g() {
+				t.Errorf("round %d: object %d is still held", round, i)
+			}
+		}
+	}
+	if pool.Idle() != 1 {
+		t.Errorf("%d merges at rest, want 1", pool.Idle())
+	}
+	runtime.KeepAlive(pool)
+}
+
 func TestPoolReuses(t *testing.T) {
 	pool := NewPool()
 	sources := func(n int) []Source {

@@ -20,6 +20,7 @@ type passing struct {
 
 	refused *Cursor // whose last blocks would have suited, but for the block before
 	inARow  int     // how many they were
+	then    int64   // entries of the file once all of the last of them have come
 }
 
 // mostRefused is how many blocks of one file in a row are refused because the block before would be closed too early. A file
@@ -42,19 +43,20 @@ func (w *Writer) Pass(c *Cursor) {
 	switch {
 	case w.o.Codec == bcfile.None || w.o.Codec != c.r.bc.Codec() || w.o.Level != 0:
 	case c.r.version < 7 || raw < size/2 || raw > size+size/10:
-	case g.entries > 0 && !g.pass.sealed && len(g.block) < size/2 && g.pass.refuses(c):
+	case g.entries > 0 && !g.pass.sealed && len(g.block) < size/2 && g.pass.refuses(c, g.meta.Entries):
 	default:
 		g.pass.from, g.pass.raw, g.pass.cut = c, raw, true
 		g.pass.refused = nil
 	}
 }
 
-// refuses counts blocks of a cursor that come in a row, and refuses the first few.
-func (p *passing) refuses(c *Cursor) bool {
-	if p.refused != c {
+// refuses counts blocks of a cursor that come in a row, with nothing else between them, and refuses the first few.
+func (p *passing) refuses(c *Cursor, entries int64) bool {
+	if p.refused != c || p.then != entries {
 		p.refused, p.inARow = c, 0
 	}
 	p.inARow++
+	p.then = entries + int64(c.open.entries)
 	return p.inARow <= mostRefused
 }
 
