@@ -114,11 +114,14 @@ func (m *Merge) Close() error {
 	}
 	var err error
 	for i := range m.cursors {
-		c := &m.cursors[i]
-		if e := c.source.Close(); e != nil {
+		source := m.cursors[i].source
+		if source == nil { // closed before another one panicked
+			continue
+		}
+		m.cursors[i].source = nil
+		if e := source.Close(); e != nil {
 			err = errors.Join(err, e)
 		}
-		c.source = nil
 	}
 	m.open = false
 	if m.seeked || m.stack != nil {

@@ -206,6 +206,34 @@ func (c *closeFails) Close() error {
 	return c.err
 }
 
+// TestCloseGoesOn closes a merge again after a source panicked: the others are closed, once, and the merge is at rest.
+func TestCloseGoesOn(t *testing.T) {
+	pool := NewPool()
+	a, b := FromEntries(nil, 1), FromEntries(nil, 1)
+	m := pool.Get(Tree, []Source{a, &closePanics{}, b})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		m.Close()
+	}()
+	if pool.Idle() != 0 {
+		t.Error("a merge that is not closed is at rest")
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if a.Closed != 1 || b.Closed != 1 || pool.Idle() != 1 {
+		t.Errorf("sources closed %d and %d times, %d merges at rest", a.Closed, b.Closed, pool.Idle())
+	}
+}
+
+type closePanics struct{ SliceSource }
+
+func (*closePanics) Close() error { panic("source is broken") }
+
 func TestUseAfterClose(t *testing.T) {
 	pool := NewPool()
 	f := func(what string, use func(m *Merge) error) {
