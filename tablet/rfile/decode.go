@@ -183,7 +183,8 @@ func (d *decoder) fill(n int) error {
 	b.Refs, b.Codes = slices.Grow(b.Refs, n), slices.Grow(b.Codes, n)
 	refs, codes := b.Refs[:have+n], b.Codes[:have+n]
 	for have < len(refs) && d.left > 0 && (have == 0 || len(b.Arena) < maxArenaBytes) {
-		if have = d.fillPlain(refs, codes, have); have == len(refs) || d.left == 0 || len(b.Arena) >= maxArenaBytes {
+		have = d.fillPlain(refs, codes, have)
+		if have == len(refs) || d.left == 0 || have > 0 && len(b.Arena) >= maxArenaBytes {
 			break
 		}
 		ref := &refs[have]
