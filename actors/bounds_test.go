@@ -69,7 +69,7 @@ func TestTabletReportsMemoryOnceAtATime(t *testing.T) {
 	})
 }
 
-// pairs has every two files of a tablet compacted.
+// pairs has every two neighbouring files of a tablet compacted.
 type pairs struct{}
 
 func (pairs) Next(s hosted.Situation) (numbers []uint64, reason string) {
@@ -79,15 +79,12 @@ func (pairs) Next(s hosted.Situation) (numbers []uint64, reason string) {
 			busy[f.Number] = true
 		}
 	}
-	for _, f := range s.Files {
-		if !busy[f.Number] && len(numbers) < 2 {
-			numbers = append(numbers, f.Number)
+	for i := 1; i < len(s.Files); i++ {
+		if a, b := s.Files[i-1].Number, s.Files[i].Number; !busy[a] && !busy[b] {
+			return []uint64{a, b}, "a pair"
 		}
 	}
-	if len(numbers) < 2 {
-		return nil, ""
-	}
-	return numbers, "a pair"
+	return nil, ""
 }
 func (pairs) TakeAlong(hosted.Situation) (uint64, bool) { return 0, false }
 func (pairs) Validate() error                           { return nil }

@@ -83,7 +83,8 @@ func (a *tabletActor) paused() bool {
 	return false
 }
 
-// flushed answers whoever waited for the memtable that is in a file now, and goes on to the next one.
+// flushed answers whoever waited for the memtable that is in a file now. The next one comes after compactions were planned, for
+// one of which it may have to wait.
 func (a *tabletActor) flushed(c actor.Context, j *tabletJob) {
 	waiting := a.flushes[:0]
 	for _, f := range a.flushes {
@@ -96,7 +97,6 @@ func (a *tabletActor) flushed(c actor.Context, j *tabletJob) {
 	clear(a.flushes[len(waiting):])
 	a.flushes = waiting
 	a.reportMemory(c, true)
-	a.wishFlush(c)
 }
 
 // flushFailed tells whoever waited. The memtable stays where it is and is tried again, for ever: it is the only copy.

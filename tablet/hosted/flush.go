@@ -92,6 +92,9 @@ func (t *Tablet) takeAlong(f Flush) ([]tablet.FileMeta, tablet.AgeRange) {
 			return nil, f.Ages
 		}
 	}
+	if t.crosses(w) {
+		return nil, f.Ages
+	}
 	return metasOf(w.chosen()), w.ages
 }
 

@@ -75,8 +75,8 @@ func (t *Tablet) NextJob() (Job, bool) {
 	return t.start(false)
 }
 
-// start asks the planner and widens its answer. If that takes in a file that is in use, or reaches across
-// an import under way, there is no job for now.
+// start asks the planner and widens its answer. If that takes in a file that is in use, or reaches across an import or a
+// job under way, there is no job for now.
 func (t *Tablet) start(user bool) (Job, bool) {
 	planned, reason := t.opts.Planner.Next(t.situation(user))
 	if len(planned) == 0 {
@@ -100,6 +100,9 @@ func (t *Tablet) start(user bool) (Job, bool) {
 		if selected {
 			covered++
 		}
+	}
+	if t.crosses(w) {
+		return Job{}, false
 	}
 	if user && len(inputs) == 1 && covered < len(t.selected) {
 		return Job{}, false // by itself it would only be written again, and again, until the others are free
