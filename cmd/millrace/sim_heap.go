@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"millrace/sim/experiment"
@@ -106,35 +108,19 @@ func (f *heapFlags) options(given func(flag string) bool) (o experiment.HeapOpti
 	return o, o.Validate()
 }
 
-func (e *env) simHeap(cmd *cobra.Command, f *heapFlags) (err error) {
+func (e *env) simHeap(cmd *cobra.Command, f *heapFlags) error {
 	o, err := f.options(cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	out, err := e.results(&f.resultFlags, f.csv, f.plots, o.PlotNames())
-	if err != nil {
-		return err
+	s := study[*experiment.HeapDocument]{
+		flags: &f.resultFlags, csv: f.csv, plots: f.plots, plotNames: o.PlotNames(),
+		run: func(ctx context.Context, _ *workspace, show func(experiment.Phase)) (*experiment.HeapDocument, error) {
+			return experiment.Heap(ctx, o, show)
+		},
+		tables:  func(doc *experiment.HeapDocument) (*grid, []experiment.Plot) { return heapGrid(doc), doc.Plots() },
+		print:   func(doc *experiment.HeapDocument, _ *workspace) error { return e.printHeap(doc, f) },
+		verdict: func(doc *experiment.HeapDocument) error { return failed(doc.Checks, doc.Bars, f.expect) },
 	}
-	defer func() { err = out.end(err) }()
-	line := phases{e: e}
-	doc, err := experiment.Heap(cmd.Context(), o, line.show)
-	line.end()
-	if err != nil {
-		return err
-	}
-	if err := out.save(doc, heapGrid(doc), doc.Plots()); err != nil {
-		return err
-	}
-	if err := e.printHeap(doc, f); err != nil {
-		return err
-	}
-	return failed(doc.Checks, doc.Bars, f.expect)
-}
-
-// failed is the error of the first check, or if times count bar, that does not hold.
-func failed(checks, bars []experiment.Check, expect bool) error {
-	if err := experiment.Failed(checks); err != nil || !expect {
-		return err
-	}
-	return experiment.Failed(bars)
+	return s.do(cmd.Context(), e)
 }

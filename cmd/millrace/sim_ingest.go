@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,35 +142,18 @@ func (f *ingestFlags) hurry(o *experiment.IngestOptions, given func(flag string)
 	}
 }
 
-func (e *env) simIngest(cmd *cobra.Command, f *ingestFlags) (err error) {
+func (e *env) simIngest(cmd *cobra.Command, f *ingestFlags) error {
 	o, err := f.options(cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	out, err := e.results(&f.resultFlags, "", "", nil)
-	if err != nil {
-		return err
+	s := study[*experiment.IngestDocument]{
+		flags: &f.resultFlags, store: &f.simFlags,
+		run: func(ctx context.Context, w *workspace, show func(experiment.Phase)) (*experiment.IngestDocument, error) {
+			return experiment.Ingest(ctx, w.fs, o, show)
+		},
+		print:   func(doc *experiment.IngestDocument, w *workspace) error { return e.printIngest(doc, f, w) },
+		verdict: func(doc *experiment.IngestDocument) error { return experiment.Failed(doc.Checks) },
 	}
-	defer func() { err = out.end(err) }()
-	w, err := f.workspace()
-	if err != nil {
-		return err
-	}
-	doc, err := e.runIngest(cmd.Context(), w, o)
-	if err = errors.Join(err, w.close()); err != nil {
-		return err
-	}
-	if err := out.save(doc, nil, nil); err != nil {
-		return err
-	}
-	if err := e.printIngest(doc, f, w); err != nil {
-		return err
-	}
-	return experiment.Failed(doc.Checks)
-}
-
-func (e *env) runIngest(ctx context.Context, w *workspace, o experiment.IngestOptions) (*experiment.IngestDocument, error) {
-	line := phases{e: e}
-	defer line.end()
-	return experiment.Ingest(ctx, w.fs, o, line.show)
+	return s.do(cmd.Context(), e)
 }

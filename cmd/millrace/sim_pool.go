@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"millrace/sim/experiment"
@@ -98,27 +100,18 @@ func (f *poolFlags) options(given func(flag string) bool) (o experiment.PoolOpti
 	return o, o.Validate()
 }
 
-func (e *env) simPool(cmd *cobra.Command, f *poolFlags) (err error) {
+func (e *env) simPool(cmd *cobra.Command, f *poolFlags) error {
 	o, err := f.options(cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	out, err := e.results(&f.resultFlags, "", "", nil)
-	if err != nil {
-		return err
+	s := study[*experiment.PoolDocument]{
+		flags: &f.resultFlags,
+		run: func(ctx context.Context, _ *workspace, show func(experiment.Phase)) (*experiment.PoolDocument, error) {
+			return experiment.Pool(ctx, o, show)
+		},
+		print:   func(doc *experiment.PoolDocument, _ *workspace) error { return e.printPool(doc, f) },
+		verdict: func(doc *experiment.PoolDocument) error { return failed(doc.Checks, doc.Bars, f.expect) },
 	}
-	defer func() { err = out.end(err) }()
-	line := phases{e: e}
-	doc, err := experiment.Pool(cmd.Context(), o, line.show)
-	line.end()
-	if err != nil {
-		return err
-	}
-	if err := out.save(doc, nil, nil); err != nil {
-		return err
-	}
-	if err := e.printPool(doc, f); err != nil {
-		return err
-	}
-	return failed(doc.Checks, doc.Bars, f.expect)
+	return s.do(cmd.Context(), e)
 }

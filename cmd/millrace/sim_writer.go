@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -148,35 +147,19 @@ func hurryWriter(o *experiment.WriterOptions, given func(flag string) bool) {
 	}
 }
 
-func (e *env) simWriter(cmd *cobra.Command, f *writerRunFlags) (err error) {
+func (e *env) simWriter(cmd *cobra.Command, f *writerRunFlags) error {
 	o, err := f.options(cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	out, err := e.results(&f.resultFlags, f.csv, "", nil)
-	if err != nil {
-		return err
+	s := study[*experiment.WriterDocument]{
+		flags: &f.resultFlags, csv: f.csv, store: &f.simFlags,
+		run: func(ctx context.Context, w *workspace, show func(experiment.Phase)) (*experiment.WriterDocument, error) {
+			return experiment.Writer(ctx, w.fs, o, show)
+		},
+		tables:  func(doc *experiment.WriterDocument) (*grid, []experiment.Plot) { return writerGrid(doc), nil },
+		print:   func(doc *experiment.WriterDocument, w *workspace) error { return e.printWriter(doc, f, w) },
+		verdict: func(doc *experiment.WriterDocument) error { return failed(doc.Checks, doc.Bars, f.expect) },
 	}
-	defer func() { err = out.end(err) }()
-	w, err := f.workspace()
-	if err != nil {
-		return err
-	}
-	doc, err := e.runWriter(cmd.Context(), w, o)
-	if err = errors.Join(err, w.close()); err != nil {
-		return err
-	}
-	if err := out.save(doc, writerGrid(doc), nil); err != nil {
-		return err
-	}
-	if err := e.printWriter(doc, f, w); err != nil {
-		return err
-	}
-	return failed(doc.Checks, doc.Bars, f.expect)
-}
-
-func (e *env) runWriter(ctx context.Context, w *workspace, o experiment.WriterOptions) (*experiment.WriterDocument, error) {
-	line := phases{e: e}
-	defer line.end()
-	return experiment.Writer(ctx, w.fs, o, line.show)
+	return s.do(cmd.Context(), e)
 }
