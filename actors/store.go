@@ -227,6 +227,9 @@ type CompactOptions struct {
 	// KeepDeletes keeps delete markers even where all files of a tablet are compacted, so that what is written afterwards
 	// with an old timestamp stays hidden.
 	KeepDeletes bool
+	// Recode compresses every block anew, also those that come out as they went in. Then the output depends on the entries
+	// alone, and not on where the blocks of the inputs end.
+	Recode bool
 	// Progress is called now and then with the number of entries read so far, in all tablets together, by one goroutine at a
 	// time. It must not block, nor call the store.
 	Progress func(entries int64)
@@ -237,7 +240,10 @@ type CompactOptions struct {
 func (s *Store) Compact(ctx context.Context, table string, o CompactOptions) ([]protocol.TabletCompaction, error) {
 	q := &protocol.CompactTable{
 		Token: s.tokens.Add(1), Table: table, NoFlush: o.NoFlush,
-		Order: protocol.CompactOrder{Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec, Files: slices.Clone(o.Files), KeepDeletes: o.KeepDeletes, Progress: summed(o.Progress)},
+		Order: protocol.CompactOrder{
+			Mode: s.core.mode, Scratch: o.Scratch, Codec: o.Codec, Files: slices.Clone(o.Files), KeepDeletes: o.KeepDeletes,
+			Recode: o.Recode, Progress: summed(o.Progress),
+		},
 	}
 	if o.Mode != nil {
 		q.Order.Mode = *o.Mode

@@ -85,7 +85,7 @@ func (a *tabletActor) planFor(j *tabletJob) (*jobPlan, bool) {
 		return nil, false
 	}
 	if r := j.request; r != nil {
-		p.spec.User, p.spec.Mode, p.progress = true, r.Order.Mode, r.Order.Progress
+		p.spec.User, p.spec.Mode, p.spec.Recode, p.progress = true, r.Order.Mode, r.Order.Recode, r.Order.Progress
 		if r.Order.Codec != "" {
 			p.spec.Writer.Codec = r.Order.Codec
 		}

@@ -167,6 +167,8 @@ type CompactOrder struct {
 	Files []uint64
 	// KeepDeletes keeps delete markers even where all files are compacted.
 	KeepDeletes bool
+	// Recode compresses every block anew.
+	Recode bool
 	// Progress, if not nil, is told how many entries were read since it was last told. Several jobs may call it at once; it
 	// must not block.
 	Progress func(entries int64)

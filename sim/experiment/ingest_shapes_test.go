@@ -72,6 +72,21 @@ func TestIngestShapes(t *testing.T) {
 	onlyIngest(t, mem)
 }
 
+// TestIngestShapesPass has blocks so small that compactions of long runs take many over as they are stored, which then end
+// where they did.
+func TestIngestShapesPass(t *testing.T) {
+	o := shaped()
+	o.Shapes, o.Codecs, o.Variants = []string{ShapeEqual, ShapeLongRun}, []string{"lz4"}, []iter.Mode{iter.Tree}
+	o.Properties = map[string]string{"table.file.compress.blocksize": "1K"}
+	doc, err := Ingest(context.Background(), vfs.Mem(), o, nil)
+	if err == nil {
+		err = Failed(doc.Checks)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // onlyIngest wants no table beside those of the ingest.
 func onlyIngest(t *testing.T, fs vfs.FS) {
 	t.Helper()
