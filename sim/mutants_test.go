@@ -111,6 +111,18 @@ func TestMutants(t *testing.T) {
 	lastLine(t, "R3A", count("mutants", len(all)), count("caught", caught), zero("missed", len(all)-caught))
 }
 
+// TestMutantsApply wants every patch to fit the code as it is, so that one that has grown old shows at once.
+func TestMutantsApply(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no command git")
+	}
+	for _, m := range readMutants(t) {
+		if out, err := command(t.Context(), "..", "git", "apply", "--check", "--recount", "-C1", m.file); err != nil {
+			t.Errorf("%s: %s", m.name, out)
+		}
+	}
+}
+
 // copyModule copies the sources, and what tests read.
 func copyModule(t *testing.T, root, to string) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package rfile
+
+const raceSlowdown = 1
