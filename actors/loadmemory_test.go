@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 
 	"millrace/actors"
@@ -49,12 +50,32 @@ const littleMemory = 40_000
 
 var openedLittle = actors.WithProperties(map[string]string{"tserver.memory.maps.max": fmt.Sprint(littleMemory)})
 
+// logLines is what was logged, by a store that may be logging.
+type logLines struct {
+	mu  sync.Mutex
+	all []byte
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, p...)
+	return len(p), nil
+}
+
+// written is all of it until now.
+func (l *logLines) written() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.all)
+}
+
 // An opening takes no more memory than the store may, however long the log is; what it wrote on the way is like what
 // flushes write.
 func TestOpenKeepsToItsMemory(t *testing.T) {
 	fs, all := longLog(t, 2000)
 	for round := range 2 {
-		var lines bytes.Buffer
+		var lines logLines
 		s := openStore(t, fs, openedLittle, actors.WithLogger(slog.New(slog.NewJSONHandler(&lines, nil))))
 		var line struct {
 			Msg     string
@@ -62,7 +83,7 @@ func TestOpenKeepsToItsMemory(t *testing.T) {
 			Peak    int64 `json:"peak bytes"`
 			Files   int
 		}
-		for l := range bytes.Lines(lines.Bytes()) {
+		for l := range bytes.Lines(lines.written()) {
 			if json.Unmarshal(l, &line) == nil && line.Msg == "log replayed" {
 				break
 			}
