@@ -26,6 +26,7 @@ import (
 // again.
 func TestTabletTurnsAwayWhatNoWindowAllows(t *testing.T) {
 	runTablet(t, func(tt *tabletTest) {
+		tt.Settle() // the log's stand-in has begun
 		tt.durable.Silent = true
 		const most = 2 * protocol.ApplyWindow
 		for i := range uint64(most + 3) {

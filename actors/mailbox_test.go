@@ -3,6 +3,7 @@ package actors_test
 import (
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +31,11 @@ type (
 		n   int
 		err error
 	}
-	owned struct{ released *int }
+	owned struct{ released *atomic.Int32 }
 )
 
 func (m *number) Refusal(err error) (*actor.PID, any) { return m.from, &refused{n: m.n, err: err} }
-func (m *owned) Release()                             { *m.released++ }
+func (m *owned) Release()                             { m.released.Add(1) }
 
 // echo answers questions and numbers, after doing what they say.
 type echo struct{ lifecycle func(c actor.Context) }
@@ -52,7 +53,7 @@ func (e *echo) Receive(c actor.Context) {
 		}
 		c.Send(m.from, &reply{n: m.n})
 	case *owned:
-		*m.released++
+		m.released.Add(1)
 	default:
 		if e.lifecycle != nil {
 			e.lifecycle(c)
@@ -84,7 +85,7 @@ func TestLeftoversAreRefusedAndReleased(t *testing.T) {
 		k.AllowDeadLetters(&question{}, &number{}, &owned{})
 		p := k.Probe("client")
 		e := k.Spawn("echo", echoSpec())
-		released := 0
+		var released atomic.Int32
 		hold := make(chan struct{})
 		p.Send(e, &number{n: 0, from: p.PID(), do: func(c actor.Context) { <-hold; c.Stop(c.Self()) }})
 		var waits []func() error
@@ -109,8 +110,8 @@ func TestLeftoversAreRefusedAndReleased(t *testing.T) {
 		}
 		p.Send(e, &owned{&released})
 		k.Settle()
-		if released != 2 {
-			t.Errorf("%d of 2 owned messages were released", released)
+		if n := released.Load(); n != 2 {
+			t.Errorf("%d of 2 owned messages were released", n)
 		}
 	})
 }
