@@ -33,8 +33,8 @@ type tally struct {
 	maxAlloc uint64 // most bytes allocated for a file, garbage included, which bounds what was live
 }
 
-// maxHang is how long one file may take: a second, and under the race detector what that makes of it.
-const maxHang = raceSlowdown * time.Second
+// maxHang is how long one file may take.
+const maxHang = time.Second
 
 // try reads a damaged file in every way. original, if not empty, is what the file held before: then everything that is
 // read without an error must be that.

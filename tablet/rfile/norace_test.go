@@ -1,5 +1,0 @@
-//go:build !race
-
-package rfile
-
-const raceSlowdown = 1
